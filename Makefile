@@ -1,0 +1,61 @@
+# make demo and make test are all that a fresh machine needs: Python 3.11 or newer, a POSIX shell, any GNU make from 3.81.
+
+PYTHON  ?= python3
+# More options for pip, such as an index of CPU-only torch: make demo PIP_ARGS="--extra-index-url URL"
+PIP_ARGS ?=
+# More options for pytest, such as a folder or -k WORD: make test PYTEST_ARGS="tests/domain -x"
+PYTEST_ARGS ?=
+# pytest starts one worker a core, at most this many
+WORKERS ?= 4
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(PIP_ARGS)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench format clean
+
+help:  ## these lines
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+
+demo: $(VENV)/.semantic  ## install and run the main job on an example, each step explained
+	@$(BIN)/tht demo
+
+test: $(VENV)/.test  ## the whole test suite, with the contract on the direction of imports (tests/test_layers.py)
+	$(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) $(PYTEST_ARGS)
+
+lint: $(VENV)/.test  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.test  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.test  ## measure speed into build/speed.json
+	@mkdir -p build
+	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
+
+clean:  ## remove all that make made, the .venv too
+	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find domain projections adapters cli tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What is installed is stamped, so that a second run installs nothing until one of these files changes.
+$(VENV)/.semantic: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
+	@echo "Installing thoth-memory[semantic] into $(VENV): some minutes the first time"
+	@$(PIP) --editable '.[semantic]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
+	@echo "Installing thoth-memory[semantic,test] into $(VENV): some minutes the first time"
+	@$(PIP) --editable '.[semantic,test]'
+	@touch $@ $(VENV)/.semantic
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "tht needs Python 3.11 or newer; $(PYTHON) is: $$($(PYTHON) --version 2>&1)."; \
+	  echo "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

@@ -1,0 +1,180 @@
+"""Settings of a workspace: every one with its value and where it comes from. An unknown key is an error."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from domain.errors import HomeNotWritable, InvalidInput, UnknownSetting
+
+Value = str | bool | int | float
+Origin = Literal["default", "config.toml", "environment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. `minimum` bounds numbers."""
+
+    key: str
+    default: Value
+    about: str
+    minimum: float = 0
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that overrides it."""
+        return f"THT_{self.key.replace('.', '_').upper()}"
+
+    def parse(self, value: object) -> Value:
+        """The value in the setting's type. InvalidInput says what is taken."""
+        if isinstance(self.default, bool):
+            return self._boolean(value)
+        if isinstance(self.default, (int, float)):
+            return self._number(value, type(self.default))
+        if not isinstance(value, str):
+            raise InvalidInput(f"{self.key} takes text, not {value!r}")
+        return value
+
+    def _boolean(self, value: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        raise InvalidInput(f"{self.key} takes true or false, not {value!r}")
+
+    def _number(self, value: object, kind: type) -> Value:
+        try:
+            number: Value = kind(value)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"{self.key} takes a number, not {value!r}") from None
+        if isinstance(value, bool) or not self.minimum <= float(number) < float("inf"):
+            raise InvalidInput(f"{self.key} takes a number of at least {self.minimum:g}, not {value!r}")
+        return number
+
+
+SETTINGS = (
+    Setting("ledger.id", "", "which ledger this home belongs to; written by tht init"),
+    Setting("actor", "", "who acts when --actor and THT_ACTOR are not given; else human:<login>"),
+    Setting("embedder.model", "minilm", "minilm (packaged), a sentence-transformers name or folder, hash, none"),
+    Setting("index.url", "", "a Qdrant server or cloud; empty: Qdrant Edge in the home (API key: THT_QDRANT_API_KEY)"),
+    Setting("index.budget", 2.0, "seconds that a search may spend on catching the index up"),
+    Setting("index.wait", 2.0, "seconds to wait for another process that holds the embedded index"),
+    Setting("review.allow_self", False, "a person may approve what they wrote; the audit then says self-reviewed"),
+    Setting("review.require_token", False, "reviewers prove who they are with a token (tht review token)"),
+    Setting("review.page", 5, "candidates shown at a time", 1),
+    Setting("recall.log", True, "record which memories a search showed to whom (ids only)"),
+)
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+_TOKENS = "reviewers"  # a table of its own: reviewer = "sha256 of the token"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A setting as `tht config` lists it."""
+
+    key: str
+    value: Value
+    origin: Origin
+    about: str
+
+
+@dataclass
+class Config:
+    """The settings in force. `path` is the workspace's config.toml."""
+
+    path: Path
+    stored: dict[str, Value] = field(default_factory=dict)
+    reviewers: dict[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path, environment: Mapping[str, str] | None = None) -> Config:
+        """Read the file (absent: defaults) and the THT_… variables. UnknownSetting names a key nobody knows."""
+        environment = os.environ if environment is None else environment
+        try:
+            table = tomllib.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            table = {}
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path.name} is no valid TOML: {error}", f"mend {path}") from error
+        except OSError as error:
+            raise HomeNotWritable(f"{path} cannot be read: {error.strerror}", "check the permissions") from error
+        reviewers = table.pop(_TOKENS, {})
+        stored = {key: find_setting(key).parse(value) for key, value in _flat(table)}
+        return cls(path, stored, {str(name): str(token) for name, token in reviewers.items()}, environment)
+
+    def value(self, key: str) -> Any:
+        return self._resolve(find_setting(key))[0]
+
+    def listed(self) -> list[Shown]:
+        return [Shown(setting.key, *self._resolve(setting), setting.about) for setting in SETTINGS]
+
+    def set(self, key: str, value: object) -> Value:
+        """Store one setting; returns the value in its type."""
+        if key == "ledger.id":
+            raise InvalidInput("ledger.id says which ledger the home belongs to and is not changed by hand")
+        parsed = find_setting(key).parse(value)
+        self.stored[key] = parsed
+        self.save()
+        return parsed
+
+    def unset(self, key: str) -> None:
+        find_setting(key)
+        self.stored.pop(key, None)
+        self.save()
+
+    def save(self) -> None:
+        """Write the file in one step, readable by its owner only."""
+        nested: dict[str, Any] = {}
+        for key, value in sorted(self.stored.items()):
+            *parents, last = key.split(".")
+            table = nested
+            for parent in parents:
+                table = table.setdefault(parent, {})
+            table[last] = value
+        if self.reviewers:
+            nested[_TOKENS] = dict(sorted(self.reviewers.items()))
+        replace_file(self.path, tomli_w.dumps(nested).encode())
+
+    def _resolve(self, setting: Setting) -> tuple[Value, Origin]:
+        if setting.variable in self.environment:
+            return setting.parse(self.environment[setting.variable]), "environment"
+        if setting.key in self.stored:
+            return self.stored[setting.key], "config.toml"
+        return setting.default, "default"
+
+
+def find_setting(key: str) -> Setting:
+    if key not in _BY_KEY:
+        raise UnknownSetting(f"there is no setting {key!r}")
+    return _BY_KEY[key]
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old or the new one, never a part; owner-only."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise HomeNotWritable(
+            f"{path} cannot be written: {error.strerror}", "check the disk and permissions"
+        ) from error
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        found.extend(_flat(value, f"{key}.") if isinstance(value, dict) else [(key, value)])
+    return found

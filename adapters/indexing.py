@@ -1,0 +1,268 @@
+"""The vector index of a workspace: its store and embedder, catching up, rebuilding, status, and search."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from adapters.ledger import By, Draft
+from adapters.sessions import Sessions
+from adapters.workspace import Workspace
+from domain.errors import IndexUnavailable, InvalidInput, OtherHistory, ThtError, Unavailable
+from domain.recall import MemoriesShown, reads_stream
+from projections import search
+from projections.index.follow import (
+    VERSION,
+    IndexDrift,
+    catch_up_index,
+    compare,
+    memory_ref,
+    rebuild_index,
+    require_own_history,
+)
+from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
+from projections.loop import Progress
+from projections.search import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """How the index stands. `problem`: why it cannot be said, or what is wrong with it."""
+
+    engine: dict[str, str]
+    checkpoint: Checkpoint | None
+    drift: IndexDrift | None
+    model: str
+    problem: str
+
+    def as_json(self, ledger_position: int) -> dict[str, Any]:
+        reached = self.checkpoint.position if self.checkpoint else 0
+        return {
+            "position": reached,
+            "lag": ledger_position - reached,
+            "model": self.checkpoint.model if self.checkpoint else None,
+            "configured_model": self.model,
+            "coverage": None if self.drift is None else {"covered": self.drift.covered, "live": self.drift.live},
+            "problem": self.problem,
+            **self.engine,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search found. `voices` says of each voice that it ran, or why not; positions are -1 when unknown."""
+
+    hits: tuple[Hit, ...]
+    index_position: int
+    ledger_position: int
+    voices: dict[str, str]
+    notice: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "hits": [hit.as_json() for hit in self.hits],
+            "index": {"position": self.index_position, "ledger": self.ledger_position},
+            "voices": self.voices,
+            "notice": self.notice,
+        }
+
+
+class Indexing:
+    """Opens the index only while it is used, so that other processes get their turn."""
+
+    def __init__(self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.workspace = workspace
+        self.monotonic = monotonic
+
+    @cached_property
+    def store(self) -> IndexStore:
+        config = self.workspace.config
+        if url := config.value("index.url"):
+            from adapters.qdrant_server import ServerStore
+
+            key = os.environ.get("THT_QDRANT_API_KEY") or None
+            ledger_id = self.workspace.ledger.recorder.ledger_id()
+            return ServerStore(f"tht-{ledger_id}", url=url, api_key=key)
+        from adapters.qdrant_edge import EdgeStore
+
+        return EdgeStore(self.workspace.paths.index, wait=config.value("index.wait"))
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The configured one, with its vectors cached."""
+        return self.embedder_of(self.workspace.config.value("embedder.model"))
+
+    def embedder_of(self, model: str) -> Embedder:
+        from adapters.embedding import embedder_from
+        from adapters.vector_cache import CachedEmbedder
+
+        return CachedEmbedder(embedder_from(model), self.workspace.paths.vectors)
+
+    # -- commands
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """A new index beside the old one from the registry, then swapped in; returns the number of points."""
+        with self.workspace.snapshot() as (db, position):
+            return rebuild_index(
+                self.workspace.ledger, db, self.store, self.embedder, position=position, progress=progress
+            )
+
+    def catch_up(self, may_go_on: Callable[[], bool] = lambda: True, progress: Progress | None = None) -> Checkpoint:
+        """Bring the index to the head, as far as `may_go_on` lets it; an index of another model is made anew."""
+        with self._open() as index:
+            checkpoint = _completed(index)
+            if checkpoint.fingerprint == self.embedder.fingerprint.key:
+                return self._follow(index, checkpoint, may_go_on, progress)
+        self.rebuild(progress)
+        with self._open() as index:
+            return _completed(index)
+
+    # -- queries
+
+    def status(self) -> IndexStatus:
+        engine = dict(self.store.describe())
+        model = str(self.workspace.config.value("embedder.model"))
+        try:
+            with self._open(make=False) as index:
+                checkpoint = index.checkpoint()
+                drift = compare(self.workspace.caught_up(), index)
+                return IndexStatus(engine, checkpoint, drift, model, self._problem(checkpoint))
+        except Unavailable as error:
+            return IndexStatus(engine, None, None, model, f"{error.message}; {error.hint}".rstrip("; "))
+
+    def search(
+        self,
+        question: str,
+        by: By,
+        *,
+        session_id: str = "",
+        limit: int = 5,
+    ) -> Answer:
+        """The live memories for a question, without those decided in the session; by words alone if it must."""
+        if limit < 1:
+            raise InvalidInput("--limit must be at least 1")
+        without: Collection[str] = frozenset()
+        if session_id:
+            without = Sessions(self.workspace).get(session_id).decided_memories
+        answer = self._answer(question, limit, without)
+        if answer.hits and self.workspace.config.value("recall.log") and not by.dry_run:
+            self._log(answer, by, session_id)
+        return answer
+
+    # -- parts
+
+    def _answer(self, question: str, limit: int, without: Collection[str]) -> Answer:
+        db = self.workspace.caught_up()
+        ledger_position = self.workspace.ledger.head().position
+        lexical = search.by_words(db, question, limit=limit, without=without)
+        try:
+            nearest, reached = self._by_vector(question, limit, without)
+        except (Unavailable, OtherHistory) as error:
+            voices = {"lexical": "ran", "vector": f"unavailable: {error.message}"}
+            notice = f"answered without vectors: {error.message}" + (f" ({error.hint})" if error.hint else "")
+            return Answer(tuple(lexical), -1, ledger_position, voices, notice)
+        found = {hit.record.id for hit in nearest}
+        late = {memory_id for memory_id, _ in self._not_covered(reached)}
+        missed = [hit for hit in lexical if hit.record.id not in found and hit.record.id in late]
+        notice = "" if reached >= ledger_position else f"index at {reached:,} of {ledger_position:,}"
+        hits = (*nearest, *missed)[:limit] if len(nearest) < limit else tuple(nearest)
+        return Answer(tuple(hits), reached, ledger_position, {"lexical": "ran", "vector": "ran"}, notice)
+
+    def _not_covered(self, position: int) -> list[tuple[str, int]]:
+        from projections.registry import changed_since
+
+        return changed_since(self.workspace.file.db, position)
+
+    def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
+        deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))
+        db = self.workspace.file.db
+        with self._open() as index:
+            checkpoint = _completed(index)
+            require_own_history(checkpoint, self.workspace.ledger)
+            vector = self._embedder_for(checkpoint).embed_query(question)
+            checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None)
+            return search.by_vector(db, index, vector, limit=limit, without=without), checkpoint.position
+
+    def _follow(
+        self, index: VectorIndex, checkpoint: Checkpoint, may_go_on: Callable[[], bool], progress: Progress | None
+    ) -> Checkpoint:
+        with self.workspace.snapshot() as (db, position):
+            return catch_up_index(
+                self.workspace.ledger,
+                db,
+                index,
+                self._embedder_for(checkpoint),
+                position=position,
+                may_go_on=may_go_on,
+                progress=progress,
+            )
+
+    def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
+        """The embedder that the index was made with: the old index answers until one of the new model is complete."""
+        if checkpoint.model == self.embedder.fingerprint.model:
+            embedder = self.embedder
+        else:
+            embedder = self.embedder_of(checkpoint.model)
+        if embedder.fingerprint.key != checkpoint.fingerprint or checkpoint.version != VERSION:
+            raise IndexUnavailable(f"the index was made with {checkpoint.fingerprint}", "tht index rebuild")
+        return embedder
+
+    def _problem(self, checkpoint: Checkpoint | None) -> str:
+        if checkpoint is None:
+            return "the index was never completed: tht index rebuild"
+        try:
+            require_own_history(checkpoint, self.workspace.ledger)
+            if checkpoint.fingerprint != self.embedder.fingerprint.key:
+                return f"the index is of another model ({checkpoint.fingerprint}): tht index rebuild makes it anew"
+        except ThtError as error:
+            return f"{error.message}; {error.hint}"
+        return ""
+
+    @contextmanager
+    def _open(self, *, make: bool = True) -> Iterator[VectorIndex]:
+        """The current index; an empty one is made when there is none, at position 0, to be caught up."""
+        index = self.store.current()
+        if index is None and make:
+            self._begin()
+            index = self.store.current()
+        if index is None:
+            raise IndexUnavailable("there is no index yet", "tht index rebuild")
+        try:
+            yield index
+        finally:
+            index.close()
+
+    def _begin(self) -> None:
+        fingerprint = self.embedder.fingerprint
+        genesis = self.workspace.ledger.chain_at(0) or ""
+        fresh = self.store.begin(fingerprint.dimension)
+        try:
+            fresh.save_checkpoint(Checkpoint(0, genesis, fingerprint.key, fingerprint.model, VERSION))
+        except BaseException:
+            self.store.discard(fresh)
+            raise
+        self.store.swap(fresh)
+
+    def _log(self, answer: Answer, by: By, session_id: str) -> None:
+        shown = MemoriesShown(
+            refs=tuple(memory_ref(hit.record.id) for hit in answer.hits), session_id=session_id, mode="memory"
+        )
+
+        def work(draft: Draft) -> None:
+            stream = reads_stream(by.actor)
+            draft.last(stream)
+            draft.append(stream, (shown,))
+
+        self.workspace.ledger.transact(work, By(by.actor, by.role), ("recall", session_id))
+
+
+def _completed(index: VectorIndex) -> Checkpoint:
+    checkpoint = index.checkpoint()
+    if checkpoint is None:
+        raise IndexUnavailable("the index was never completed", "tht index rebuild")
+    return checkpoint

@@ -1,0 +1,232 @@
+"""The ledger as commands and projections use it: load, decide, append in one transaction, page, verify."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar, cast
+from uuid import uuid5
+
+from eventsourcing.persistence import EventStore, IntegrityError, Notification
+
+from adapters.mapper import EnvelopeMapper
+from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link, translated
+from domain.errors import KeyReused, LedgerDamaged, LostRace
+from domain.event import STREAMS, Envelope, Event, stream_id
+from domain.text import digest
+from projections.loop import Broken, Head
+
+ATTEMPTS = 25  # each failed one means that somebody else succeeded
+PAGE = 500  # events
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who acts, why, and the circumstances of one command."""
+
+    actor: str
+    role: str = ""
+    reason: str = ""
+    idempotency_key: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What one command recorded. `already`: an earlier run of the same command did, and this one wrote nothing."""
+
+    envelopes: tuple[Envelope, ...]
+    already: bool = False
+
+    @property
+    def position(self) -> int:
+        """The last position written; 0 when nothing was."""
+        return self.envelopes[-1].position if self.envelopes else 0
+
+    def events(self, kind: type[E]) -> list[E]:
+        return [envelope.event for envelope in self.envelopes if isinstance(envelope.event, kind)]
+
+
+@dataclass
+class Draft:
+    """One command while it is being decided: the streams it has loaded, and what it wants appended to them."""
+
+    ledger: Ledger
+    versions: dict[str, int] = field(default_factory=dict)
+    added: list[tuple[str, Event]] = field(default_factory=list)
+
+    def load(self, stream: str) -> list[Envelope]:
+        """The recorded events of a stream. Appending to it succeeds only if nobody else did after this."""
+        envelopes = self.ledger.load(stream)
+        self.versions[stream] = envelopes[-1].version if envelopes else 0
+        return envelopes
+
+    def last(self, stream: str) -> Envelope | None:
+        """The last recorded event of a stream, without reading the others."""
+        envelope = self.ledger.last(stream)
+        self.versions[stream] = envelope.version if envelope else 0
+        return envelope
+
+    def append(self, stream: str, events: Sequence[Event]) -> None:
+        if stream not in self.versions:
+            raise LookupError(f"{stream} must be loaded before it is appended to")
+        self.added.extend((stream, event) for event in events)
+
+    def envelopes(self, by: By, at: datetime, key: str) -> list[Envelope]:
+        versions = dict(self.versions)
+        correlation = ""
+        made: list[Envelope] = []
+        for stream, event in self.added:
+            versions[stream] += 1
+            correlation = correlation or str(uuid5(STREAMS, f"{stream}@{versions[stream]}"))
+            made.append(
+                Envelope(stream, versions[stream], 0, at, by.actor, by.role, by.reason, correlation, key, event)
+            )
+        return made
+
+
+class Ledger:
+    """One workspace's ordered, append-only record of events."""
+
+    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        self.recorder = LedgerRecorder(path)
+        self.mapper = EnvelopeMapper()
+        self.store = EventStore(self.mapper, self.recorder)
+        self.clock = clock
+        self.path = path
+
+    def close(self) -> None:
+        self.recorder.close()
+
+    # -- write
+
+    def transact(self, work: Callable[[Draft], None], by: By, command: Sequence[object]) -> Committed:
+        """Decide and record, all streams in one transaction.
+
+        `work` loads streams and appends events to the draft; it is run again when another command was quicker.
+        `command` is its name and arguments: an idempotency key that comes back with the same command returns what was
+        recorded then, with another one it raises KeyReused. Raises LostRace when `work` never gets through.
+        """
+        key = f"{by.idempotency_key}#{digest(list(command))[:16]}" if by.idempotency_key else ""
+        for _ in range(ATTEMPTS):
+            if key and (before := self._recorded_under(key)) is not None:
+                return Committed(tuple(before), already=True)
+            draft = Draft(self)
+            work(draft)
+            envelopes = draft.envelopes(by, self.clock(), key)
+            if by.dry_run or not envelopes:
+                return Committed(tuple(envelopes))
+            try:
+                with translated(self.path):
+                    recordings = self.store.put(envelopes, key=by.idempotency_key)
+            except IntegrityError:
+                continue
+            return Committed(tuple(self._envelope(recording.notification) for recording in recordings))
+        raise LostRace(f"the command lost {ATTEMPTS} races against other writers; nothing was written")
+
+    def _recorded_under(self, key: str) -> list[Envelope] | None:
+        name = key.rpartition("#")[0]
+        found = self.recorder.find_key(name)
+        if found is None:
+            return None
+        first, last = found
+        envelopes = self.page(first - 1, last - first + 1)
+        if envelopes[0].idempotency_key != key:
+            raise KeyReused(f"the idempotency key {name!r} belongs to another command, at position {first}")
+        return envelopes
+
+    # -- read
+
+    def head(self) -> Head:
+        position, chain = self.recorder.head()
+        return Head(position, bytes(chain).hex())
+
+    def chain_at(self, position: int) -> str | None:
+        """The chain hash (hex) at a position; None beyond the head."""
+        chain = self.recorder.chain_at(position)
+        return None if chain is None else chain.hex()
+
+    def load(self, stream: str) -> list[Envelope]:
+        return [self._envelope(stored) for stored in self.recorder.select_events(stream_id(stream))]
+
+    def last(self, stream: str) -> Envelope | None:
+        found = self.recorder.select_events(stream_id(stream), desc=True, limit=1)
+        return self._envelope(found[0]) if found else None
+
+    def page(self, after: int, limit: int = PAGE, until: int | None = None) -> list[Envelope]:
+        """At most `limit` events with a position above `after` and not above `until`, decoded, in order."""
+        found = self.recorder.select_notifications(after, limit, until, inclusive_of_start=False)
+        return [self._envelope(notification) for notification in found]
+
+    def read(self, after: int, limit: int = PAGE, until: int | None = None) -> list[Envelope | Broken]:
+        """As `page`, for projections: checks the chain, and hands on what does not decode instead of raising.
+
+        LedgerDamaged where the stored bytes are not those that were chained.
+        """
+        links = self.recorder.select_links(after + 1, limit, until)
+        chain = self.recorder.chain_at(after)
+        found: list[Envelope | Broken] = []
+        for link in links:
+            position = link.notification.id
+            if chain is None or next_link(chain, link.notification) != link.chain:
+                raise LedgerDamaged(f"the chain is broken at position {position}: it is not what was recorded")
+            chain = link.chain
+            try:
+                found.append(self._envelope(link.notification))
+            except LedgerDamaged as error:
+                found.append(Broken(self._stream_of(link), position, error.message))
+        return found
+
+    @staticmethod
+    def _stream_of(link: Link) -> str:
+        try:
+            return str(json.loads(link.notification.state)["stream"])
+        except (ValueError, KeyError, TypeError):
+            return str(link.notification.originator_id)
+
+    def links(self, after: int = 0) -> Iterator[Link]:
+        """Every stored event above a position with its chain hash, undecoded, page by page."""
+        while found := self.recorder.select_links(after + 1, PAGE):
+            yield from found
+            after = found[-1].notification.id
+
+    def decode(self, link: Link) -> Envelope:
+        return self._envelope(link.notification)
+
+    def _envelope(self, stored: object) -> Envelope:
+        return self.mapper.to_domain_event(cast("Notification", stored))
+
+    def find_damage(self) -> Iterator[tuple[int, str]]:
+        """Level 1 of verify: positions and stream versions without gaps, an unbroken chain, every event decodes.
+
+        Yields (position, what is wrong there).
+        """
+        for complaint in self.recorder.integrity():
+            yield 0, f"SQLite: {complaint}"
+        chain, position = GENESIS, 0
+        versions: dict[object, int] = {}
+        for link in self.links():
+            event = link.notification
+            if event.id != position + 1:
+                yield event.id, f"positions {position + 1} to {event.id - 1} are missing"
+            position, expected = event.id, next_link(chain, event)
+            if expected != link.chain:
+                yield position, "the chain is broken: this event or one before it is not what was recorded"
+            chain = link.chain
+            version = versions.get(event.originator_id, 0) + 1
+            if event.originator_version != version:
+                yield position, f"stream version {event.originator_version} where {version} was expected"
+            versions[event.originator_id] = event.originator_version
+            try:
+                envelope = self.decode(link)
+                if stream_id(envelope.stream) != event.originator_id:
+                    yield position, f"stands in a stream that is not its own ({envelope.stream})"
+            except LedgerDamaged as error:
+                yield position, error.message
+        if (position, chain.hex()) != (self.head().position, self.head().chain):
+            yield position, f"the recorded head is {self.head().position}, the last event {position}: the tail is cut"

@@ -1,0 +1,267 @@
+"""The vector index inside this process, on Qdrant Edge: one shard a generation, open in one process at a time."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapters.generations import GENERATION, Generations
+from adapters.qdrant_points import (
+    CHECKPOINT_ID,
+    INDEXED_FIELDS,
+    PAGE,
+    REBUILD,
+    VECTOR,
+    Hit,
+    batches,
+    best_first,
+    checkpoint_from,
+    checkpoint_payload,
+)
+from domain.errors import IndexBusy, IndexUnavailable, Refused, ThtError
+from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeShard, Filter, UpdateOperation
+
+_BUSY = "WouldBlock"  # all that the engine says about a lock that is held
+_POLL = 0.05  # seconds between two tries for the lock
+
+
+class EdgeIndex(VectorIndex):
+    """One generation, open. Every write is flushed to disk (about 6 ms) before the method returns."""
+
+    def __init__(self, shard: EdgeShard, path: Path) -> None:
+        self._shard = shard
+        self.path = path
+        self._closed = False
+
+    def checkpoint(self) -> Checkpoint | None:
+        with _translated(self.path):
+            found = self._shard.retrieve([CHECKPOINT_ID], True, False)
+        return checkpoint_from(found[0].payload) if found else None
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        from qdrant_edge import Point as EdgePoint
+        from qdrant_edge import UpdateOperation
+
+        point = EdgePoint(CHECKPOINT_ID, {}, checkpoint_payload(checkpoint))
+        self._write([UpdateOperation.upsert_points([point])])
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        from qdrant_edge import Point as EdgePoint
+        from qdrant_edge import UpdateOperation
+
+        self._write(
+            UpdateOperation.upsert_points(
+                [EdgePoint(one.id, {VECTOR: list(one.vector)}, dict(one.payload)) for one in batch]
+            )
+            for batch in batches(points)
+        )
+
+    def delete_refs(self, refs: Sequence[str]) -> None:
+        from qdrant_edge import FieldCondition, Filter, MatchAny, UpdateOperation
+
+        if refs:
+            condition = FieldCondition("ref", match=MatchAny(list(refs)))
+            self._write([UpdateOperation.delete_points_by_filter(Filter(must=[condition]))])
+
+    def search(self, vector: Vector, *, kind: str, limit: int, without: Sequence[str] = ()) -> list[Found]:
+        from qdrant_edge import FieldCondition, Filter, MatchAny, MatchValue, Query, QueryRequest, SearchParams
+
+        chosen = Filter(
+            must=[FieldCondition("kind", match=MatchValue(kind))],
+            must_not=[FieldCondition("ref", match=MatchAny(list(without)))] if without else None,
+        )
+
+        def fetch(count: int) -> list[Hit]:
+            query = Query.Nearest(list(vector), using=VECTOR)
+            exact = SearchParams(exact=True)
+            request = QueryRequest(limit=count, query=query, filter=chosen, params=exact, with_payload=True)
+            with _translated(self.path):
+                return [(hit.score, hit.payload or {}) for hit in self._shard.query(request)]
+
+        return best_first(fetch, limit)
+
+    def scan(self) -> Iterator[Mapping[str, Any]]:
+        from qdrant_edge import ScrollRequest
+
+        start = None
+        while True:
+            request = ScrollRequest(offset=start, limit=PAGE, filter=_records(), with_payload=True, with_vector=False)
+            with _translated(self.path):
+                page, start = self._shard.scroll(request)
+            yield from (record.payload or {} for record in page)
+            if start is None:
+                return
+
+    def count(self) -> int:
+        from qdrant_edge import CountRequest
+
+        with _translated(self.path):
+            return self._shard.count(CountRequest(exact=True, filter=_records()))
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            with _translated(self.path):
+                self._shard.close()
+
+    def _write(self, operations: Iterator[UpdateOperation] | Sequence[UpdateOperation]) -> None:
+        """Apply, then flush: the engine's log alone outlives a killed process but not a power cut."""
+        for operation in operations:
+            with _translated(self.path):
+                self._shard.update(operation)
+        with _translated(self.path):
+            self._shard.flush()
+
+
+class EdgeStore(IndexStore):
+    """Generations under `folder` (made when needed, owner only). `wait`: seconds to wait for another process.
+
+    A generation can be open once: close the index that `current` or `begin` gave before asking for it again.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        wait: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._folder = Generations(folder)
+        self._wait = wait
+        self._clock = clock
+        self._sleep = sleep
+
+    def current(self) -> VectorIndex | None:
+        with _translated(self._folder.path):
+            name = self._folder.current_name()
+            path = self._folder.path / name
+            if name and not (GENERATION.fullmatch(name) and path.is_dir()):
+                raise IndexUnavailable(f"no generation of the vector index is at {path}, though it is current", REBUILD)
+        return self._open_patiently(path) if name else None
+
+    def begin(self, dimension: int) -> VectorIndex:
+        with _translated(self._folder.path):
+            import qdrant_edge  # noqa: F401  before anything is removed
+
+            self._folder.prepare()
+            for leftover in self._folder.leftovers():
+                _remove_unless_open(leftover)
+            path = self._folder.add()
+        return EdgeIndex(_create(path, dimension), path)
+
+    def swap(self, fresh: VectorIndex) -> None:
+        """Killed before the pointer is replaced: the old one is current. After: the new one, and a leftover stays."""
+        path = self._own(fresh)
+        fresh.close()
+        with _translated(self._folder.path):
+            old = self._folder.current_name()
+            self._folder.point_to(path.name)
+            if GENERATION.fullmatch(old):
+                _remove_unless_open(self._folder.path / old)
+
+    def discard(self, fresh: VectorIndex) -> None:
+        path = self._own(fresh)
+        fresh.close()
+        with _translated(self._folder.path):
+            shutil.rmtree(path)
+
+    def describe(self) -> Mapping[str, str]:
+        try:
+            engine = f"Qdrant Edge {version('qdrant-edge-py')}"
+        except PackageNotFoundError:
+            engine = "Qdrant Edge (not installed)"
+        with _translated(self._folder.path):
+            current = self._folder.current_name() or "none"
+            leftovers = ", ".join(path.name for path in self._folder.leftovers()) or "none"
+        return {"engine": engine, "where": str(self._folder.path), "current": current, "leftovers": leftovers}
+
+    def _own(self, fresh: VectorIndex) -> Path:
+        if not isinstance(fresh, EdgeIndex) or fresh.path.parent != self._folder.path:
+            raise Refused("this generation of the vector index is not from this store")
+        with _translated(self._folder.path):
+            if fresh.path.name == self._folder.current_name():
+                raise Refused(f"{fresh.path.name} is the current generation of the vector index already")
+        return fresh.path
+
+    def _open_patiently(self, path: Path) -> EdgeIndex:
+        deadline = self._clock() + self._wait
+        while True:
+            try:
+                return EdgeIndex(_load(path), path)
+            except IndexBusy:
+                if self._clock() >= deadline:
+                    raise
+                self._sleep(_POLL)
+
+
+def _load(path: Path) -> EdgeShard:
+    with _translated(path):
+        from qdrant_edge import EdgeShard
+
+        return EdgeShard.load(str(path))
+
+
+def _create(path: Path, dimension: int) -> EdgeShard:
+    with _translated(path):
+        from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeVectorParams, PayloadSchemaType, UpdateOperation
+
+        vectors = {VECTOR: EdgeVectorParams(size=dimension, distance=Distance.Cosine)}
+        shard = EdgeShard.create(str(path), EdgeConfig(vectors=vectors))
+        for field in INDEXED_FIELDS:
+            shard.update(UpdateOperation.create_field_index(field, PayloadSchemaType.Keyword))
+        return shard
+
+
+def _records() -> Filter:
+    """All points but the checkpoint."""
+    from qdrant_edge import Filter, HasIdCondition
+
+    return Filter(must_not=[HasIdCondition({CHECKPOINT_ID})])
+
+
+def _remove_unless_open(path: Path) -> None:
+    """Remove a generation, unless somebody has it open: then it stays, and the next `begin` tries again.
+
+    Opening it is the only question the engine answers about its lock. What cannot be removed does no harm, and is
+    shown by `describe`.
+    """
+    try:
+        _load(path).close()
+    except IndexBusy:
+        return
+    except IndexUnavailable:
+        pass  # half made or half removed by a process that was killed: exactly what has to go
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Whatever the engine or the file system raises becomes IndexUnavailable, or IndexBusy when it is the lock."""
+    try:
+        yield
+    except ThtError:
+        raise
+    except Exception as problem:
+        raise _unavailable(path, problem) from problem
+    except BaseException as panic:  # the engine panics on some damaged files, outside Exception
+        if type(panic).__name__ != "PanicException":
+            raise
+        raise _unavailable(path, panic) from panic
+
+
+def _unavailable(path: Path, problem: BaseException) -> IndexUnavailable:
+    if _BUSY in str(problem):
+        return IndexBusy(f"the vector index {path} is in use")
+    if isinstance(problem, ImportError):
+        return IndexUnavailable("qdrant-edge-py is not installed here", "pip install qdrant-edge-py, or set index.url")
+    reason = (str(problem) or type(problem).__name__).splitlines()[0][:200]
+    return IndexUnavailable(f"the vector index {path} failed: {reason}", REBUILD)

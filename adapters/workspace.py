@@ -1,0 +1,223 @@
+"""The opened workspace: the one object that every interface uses, and where its parts are put together."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+from adapters.config import Config
+from adapters.ledger import Ledger
+from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
+from domain.event import iso_utc
+from projections import timeline
+from projections.decisions import DecisionsView
+from projections.loop import Progress, catch_up, rebuild, remove_database
+from projections.registry import RegistryView
+from projections.timeline import TimelineView
+from projections.view import View, ViewsFile
+
+_NAME = re.compile(r"[\w][\w.-]{0,99}")
+
+
+def system_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_ledger_id() -> str:
+    return str(uuid4())
+
+
+def make_views() -> list[View]:
+    """Every SQL view of this program."""
+    return [DecisionsView(), RegistryView(), TimelineView()]
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What lies where in a workspace's folder."""
+
+    folder: Path
+
+    @property
+    def ledger(self) -> Path:
+        return self.folder / "ledger.sqlite3"
+
+    @property
+    def views(self) -> Path:
+        return self.folder / "views.sqlite3"
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / "views.rebuild.sqlite3"
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index"
+
+    @property
+    def vectors(self) -> Path:
+        return self.folder / "vectors.sqlite3"
+
+    @property
+    def config(self) -> Path:
+        return self.folder / "config.toml"
+
+
+class Workspace:
+    """Ledger, views, index and settings of one workspace. Use `open_workspace` or `create_workspace`."""
+
+    def __init__(self, name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> None:
+        self.name, self.paths, self.config, self.clock = name, paths, config, clock
+        self.ledger = Ledger(paths.ledger, clock)
+
+    def close(self) -> None:
+        if "file" in self.__dict__:
+            self.file.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- views
+
+    @cached_property
+    def file(self) -> ViewsFile:
+        """The views' file, opened at first need, so that the ledger alone can be read when it is damaged."""
+        return ViewsFile(self.paths.views, make_views(), self.ledger.chain_at(0) or "")
+
+    def caught_up(self, progress: Progress | None = None) -> sqlite3.Connection:
+        """The SQL views at the ledger's head: you read what you wrote."""
+        catch_up(self.ledger, self.file, progress=progress)
+        return self.file.db
+
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """The SQL views caught up and held at one position, which is given with them."""
+        self.caught_up()
+        with self.file.reading() as db:
+            yield db, min(self.file.standing(view).position for view in self.file.views)
+
+    @contextmanager
+    def as_of(self, position: int) -> Iterator[ViewsFile]:
+        """All SQL views as they were at a position, replayed in memory."""
+        if not 0 <= position <= self.ledger.head().position:
+            raise InvalidInput(f"the ledger has positions 0 to {self.ledger.head().position}, not {position}")
+        past = ViewsFile(None, make_views(), self.ledger.chain_at(0) or "")
+        try:
+            catch_up(self.ledger, past, until=position)
+            yield past
+        finally:
+            past.close()
+
+    def position_at(self, when: str) -> int:
+        """A position, or the last one recorded at or before an ISO time with a zone."""
+        if when.isdecimal():
+            return int(when)
+        return timeline.position_at(self.caught_up(), iso_utc(parse_time(when)))
+
+    def views_named(self, names: tuple[str, ...]) -> list[View]:
+        """The views of these names, all without one. UnknownProjection names the ones there are."""
+        known = {view.name: view for view in self.file.views}
+        for name in names:
+            if name not in known:
+                raise UnknownProjection(f"there is no projection {name!r}, only {', '.join(known)} and index")
+        return [known[name] for name in names] or list(known.values())
+
+    def rebuild_views(self, names: tuple[str, ...] = (), progress: Progress | None = None) -> list[View]:
+        """Replay views from the first event beside the old ones, then swap. A damaged file is made anew."""
+        try:
+            self.file.db.execute("SELECT count(*) FROM projections")
+        except (HomeNotWritable, sqlite3.DatabaseError):
+            if "file" in self.__dict__:
+                self.file.close()
+                del self.__dict__["file"]
+            remove_database(self.paths.views)
+        views = self.views_named(names)
+        rebuild(self.ledger, self.file, views, self.paths.scratch, progress)
+        return views
+
+
+def parse_time(text: str) -> datetime:
+    """An ISO time with a zone. InvalidInput for a naive one: which day it means depends on where you are."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{text!r} is neither a position nor a time", "write 1204 or 2026-03-02T10:00:00Z") from None
+    if moment.tzinfo is None:
+        raise InvalidInput(f"the time {text!r} has no zone", f"write {text}Z for UTC, or add +01:00 and the like")
+    return moment
+
+
+# -- opening -----------------------------------------------------------------------------------------------------------
+
+
+def create_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
+    """Make the workspace, or open it when it is there. Folders and files are its owner's only."""
+    paths = Paths(home / _checked(name))
+    if paths.ledger.exists():
+        return open_workspace(home, name, clock)
+    config = Config.load(paths.config)
+    _refuse_lost_ledger(config, paths)
+    try:
+        paths.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.chmod(paths.folder, 0o700)
+    except OSError as error:
+        raise HomeNotWritable(f"{paths.folder} cannot be made: {error.strerror}", "choose another --home") from error
+    workspace = Workspace(name, paths, config, clock)
+    workspace.ledger.recorder.create(new_ledger_id())
+    os.chmod(paths.ledger, 0o600)
+    config.stored["ledger.id"] = workspace.ledger.recorder.ledger_id()
+    config.save()
+    return workspace
+
+
+def open_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
+    """Open a workspace that is there. NoHome when it is not; OtherHistory when its ledger is not its own."""
+    paths = Paths(home / _checked(name))
+    config = Config.load(paths.config)
+    if not paths.ledger.exists():
+        _refuse_lost_ledger(config, paths)
+        raise NoHome(f"there is no workspace {name!r} in {home}", f"tht --home {home} --workspace {name} init makes it")
+    workspace = Workspace(name, paths, config, clock)
+    try:
+        ledger_id = workspace.ledger.recorder.ledger_id()
+    except BaseException:
+        workspace.close()
+        raise
+    recorded = config.stored.get("ledger.id")
+    if recorded is None:
+        config.stored["ledger.id"] = ledger_id
+        config.save()
+    elif recorded != ledger_id:
+        workspace.close()
+        raise OtherHistory(
+            f"the home {paths.folder} belongs to ledger {recorded}, but its ledger.sqlite3 is {ledger_id}",
+            "put the right ledger.sqlite3 back, or open this one in a home of its own",
+        )
+    return workspace
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f"{name!r} is no workspace name", "letters, digits, dots, dashes and underscores")
+    return name
+
+
+def _refuse_lost_ledger(config: Config, paths: Paths) -> None:
+    """A home that had a ledger does not silently get a new, empty one."""
+    if "ledger.id" in config.stored:
+        raise LedgerDamaged(
+            f"{paths.ledger} is missing: this home belongs to ledger {config.stored['ledger.id']}",
+            "put it back, or tht restore a backup into another workspace",
+        )

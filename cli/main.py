@@ -1,0 +1,112 @@
+"""Entry point of `tht`: the command tree, loaded as it is needed, and the only place where errors become exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from cli.options import common
+from domain.errors import ThtError
+
+# command: (module, what it is for). Modules are imported only when their command runs.
+COMMANDS = {
+    "demo": ("cli.demo", "The main job on a small example, explained step by step."),
+    "init": ("cli.setup", "Make a workspace."),
+    "config": ("cli.setup", "List the settings with value and origin, or change one."),
+    "status": ("cli.health", "Where projections, index and ledger stand."),
+    "doctor": ("cli.health", "Look for what may give trouble, and say how to mend it."),
+    "verify": ("cli.health", "Check ledger, views, index and invariants against each other."),
+    "session": ("cli.session", "Sessions: open, record, walk and roll back phases, close, summarise."),
+    "memory": ("cli.memory", "Memories: promote, decline, defer, search, reuse, history."),
+    "review": ("cli.review", "The review queue as one checklist."),
+    "registry": ("cli.registry", "The registry of memories: list, show, export, merge, supersede, retire, restore."),
+    "audit": ("cli.audit", "Why is it so: who did what, when, why, and what followed."),
+    "projection": ("cli.projection", "The SQL views: list, status, replay, rebuild, verify."),
+    "index": ("cli.index", "The vector index: status, rebuild, verify."),
+    "ledger": ("cli.ledger", "The ledger itself: verify, head, export, log."),
+    "import": ("cli.exchange", "Take in sessions, an old registry, or a whole exported ledger."),
+    "export": ("cli.exchange", "Write the whole ledger out, losslessly."),
+    "backup": ("cli.exchange", "Copy ledger and settings into one file."),
+    "restore": ("cli.exchange", "Bring a backup back, never over a longer history."),
+    "completion": ("cli.setup", "Shell completion for bash, zsh and fish."),
+}
+
+
+class Tree(click.Group):
+    """A group whose commands live in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(COMMANDS[cmd_name][0])
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.group(cls=Tree, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="thoth-memory", prog_name="tht")
+@common
+def tht() -> None:
+    """Memory for teams of AI agents and the people who review them, kept as a ledger.
+
+    Every change is an immutable event; everything that can be read is a view that can be deleted and replayed.
+
+    Exit codes: 0 done; 1 refused or drift found; 2 usage; 3 something it needs is unavailable.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `tht`. Exits with 0, 1, 2 or 3; never a traceback, unless THT_DEBUG is set."""
+    os.umask(0o077)  # whatever is made is its owner's only
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_run(given))
+
+
+def _run(given: list[str]) -> int:
+    as_json = "--json" in given
+    try:
+        result = tht.main(args=given, prog_name="tht", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except ThtError as error:
+        return _complain(error.type, error.message, error.hint, error.exit_code, as_json)
+    except click.UsageError as error:
+        usage = error.ctx.command_path + " --help lists what it takes" if error.ctx else ""
+        return _complain("Usage", error.format_message(), usage, 2, as_json)
+    except click.ClickException as error:
+        return _complain("Usage", error.format_message(), "", 2, as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("Stopped", "stopped; what was acknowledged before is kept", "", 1, as_json)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: nothing left to say
+        return 1
+    except OSError as error:
+        return _complain("HomeNotWritable", str(error), "check the disk and the permissions of the home", 3, as_json)
+    except Exception as error:
+        if os.environ.get("THT_DEBUG"):
+            raise
+        hint = "this is a fault of tht: run it again with THT_DEBUG=1 and report what it prints"
+        return _complain("InternalError", f"{type(error).__name__}: {error}", hint, 1, as_json)
+
+
+def _complain(kind: str, message: str, hint: str, code: int, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": {"type": kind, "message": message, "hint": hint}}), file=sys.stderr)
+    else:
+        print(f"error: {message}" + (f"\n  → {hint}" if hint else ""), file=sys.stderr)
+    return code

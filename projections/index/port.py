@@ -1,0 +1,146 @@
+"""What the vector index and the embedder must offer; adapters fill these in and one contract suite tests them all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Vector = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a vector depends on besides its text. Equal fingerprints: vectors may stand in one index.
+
+    `model` is a setting from which the embedder can be made again (a name or a folder).
+    """
+
+    model: str
+    revision: str
+    pooling: str
+    normalised: bool
+    dimension: int
+
+    @property
+    def key(self) -> str:
+        """One line, stable, used as the key of the embedding cache and to name an index generation."""
+        form = "normalised" if self.normalised else "raw"
+        return f"{self.model}@{self.revision}/{self.pooling}/{form}/{self.dimension}"
+
+
+class Embedder(ABC):
+    """Turns texts into vectors. May raise ModelUnavailable from any method but never at construction."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> Fingerprint: ...
+
+    @abstractmethod
+    def chunks(self, text: str) -> list[str]:
+        """The text in overlapping pieces that each fit the model's window; one piece when it fits whole."""
+
+    @abstractmethod
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of `fingerprint.dimension` floats a text, in order; the document prompt applied."""
+
+    @abstractmethod
+    def embed_query(self, text: str) -> list[float]:
+        """One vector; the query prompt applied, a text beyond the window cut to it."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One chunk of one record. `id` is a UUID made from ref and chunk number, so writing twice is writing once."""
+
+    id: str
+    vector: Vector
+    payload: Mapping[str, Any]  # at least ref, kind, content_hash, chunk, position
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point nominated by a search. `score` is the cosine similarity."""
+
+    ref: str
+    score: float
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far the index has followed the ledger, and of which ledger and embedder it is."""
+
+    position: int
+    chain: str  # the ledger's chain hash (hex) at position
+    fingerprint: str  # Fingerprint.key
+    model: str  # Fingerprint.model
+    version: int  # version of the index projection
+
+
+class VectorIndex(ABC):
+    """One generation of the index. Cosine; every write is durable when the method returns."""
+
+    @abstractmethod
+    def checkpoint(self) -> Checkpoint | None:
+        """The last saved checkpoint, kept inside the collection; it is never a search result and never counted."""
+
+    @abstractmethod
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None: ...
+
+    @abstractmethod
+    def upsert(self, points: Sequence[Point]) -> None: ...
+
+    @abstractmethod
+    def delete_refs(self, refs: Sequence[str]) -> None:
+        """Remove every point whose payload `ref` is one of these."""
+
+    @abstractmethod
+    def search(self, vector: Vector, *, kind: str, limit: int, without: Sequence[str] = ()) -> list[Found]:
+        """The nearest points of this kind whose ref is not in `without`, best first, ties by ref then chunk."""
+
+    @abstractmethod
+    def scan(self) -> Iterator[Mapping[str, Any]]:
+        """The payload of every point but the checkpoint, in any order."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """Points, the checkpoint left out."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back files, locks and connections. Safe to call twice."""
+
+    def __enter__(self) -> VectorIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class IndexStore(ABC):
+    """Where generations of the index live: at most one is current; a new one is filled beside it, then swapped in."""
+
+    @abstractmethod
+    def current(self) -> VectorIndex | None:
+        """Open the current generation; None when there is none yet.
+
+        Raises IndexBusy when another process holds it beyond the bounded wait, IndexUnavailable when it is away or broken.
+        """
+
+    @abstractmethod
+    def begin(self, dimension: int) -> VectorIndex:
+        """A new, empty generation beside the current one. Leftovers of an earlier, killed rebuild are removed first."""
+
+    @abstractmethod
+    def swap(self, fresh: VectorIndex) -> None:
+        """Make the generation from `begin` the current one in one step (after closing it), then remove the old one."""
+
+    @abstractmethod
+    def discard(self, fresh: VectorIndex) -> None:
+        """Close and remove a generation from `begin` that will not be used."""
+
+    @abstractmethod
+    def describe(self) -> Mapping[str, str]:
+        """For status and doctor: engine, where it is, what is current. Opens nothing that is locked."""

@@ -1,0 +1,411 @@
+"""View `registry`: every memory with its sources and status; the record that `registry.jsonl` holds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from domain.event import Envelope, iso_utc
+from domain.memory import (
+    MemoryMerged,
+    MemoryRecorded,
+    MemoryRestored,
+    MemoryRetired,
+    MemorySuperseded,
+    Source,
+    SourceAdded,
+    SourceWithdrawn,
+)
+from domain.session import REUSABLE_TYPES
+from domain.text import digest, memory_number
+from projections.decisions import DECISIONS
+from projections.view import View
+
+MEMORIES = "registry_v1_memories"
+SOURCES = "registry_v1_sources"
+TEXT = "registry_v1_text"
+
+REUSABLE = f"type IN ({', '.join(repr(one) for one in sorted(REUSABLE_TYPES))})"
+LIVE = f"status = 'live' AND {REUSABLE}"
+
+
+class RegistryView(View):
+    name = "registry"
+    version = 1
+    tables = (MEMORIES, SOURCES)
+    derived = (TEXT,)
+    schema = (
+        f"""CREATE TABLE IF NOT EXISTS {MEMORIES} (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            stream TEXT NOT NULL UNIQUE,
+            type TEXT NOT NULL,
+            subject TEXT NOT NULL,
+            detail TEXT NOT NULL,
+            rationale TEXT NOT NULL,
+            question_context TEXT NOT NULL,
+            tables TEXT NOT NULL,
+            concepts TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            decision_seq INTEGER NOT NULL,
+            timestamp TEXT NOT NULL,
+            reviewer TEXT NOT NULL,
+            self_reviewed INTEGER NOT NULL,
+            status TEXT NOT NULL,
+            successor TEXT,
+            status_by TEXT NOT NULL,
+            status_reason TEXT NOT NULL,
+            content_hash TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            changed_position INTEGER NOT NULL
+        ) STRICT""",
+        f"""CREATE TABLE IF NOT EXISTS {SOURCES} (
+            memory_id TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            withdrawn INTEGER NOT NULL,
+            merged_from TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            PRIMARY KEY (memory_id, session_id, seq)
+        ) STRICT""",
+        f"CREATE INDEX IF NOT EXISTS {MEMORIES}_changed ON {MEMORIES} (changed_position)",
+        f"CREATE INDEX IF NOT EXISTS {SOURCES}_session ON {SOURCES} (session_id, seq)",
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS {TEXT} USING fts5 (
+            subject, detail, rationale, question_context,
+            content='{MEMORIES}', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
+        )""",
+    )
+
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        match envelope.event:
+            case MemoryRecorded() as event:
+                _record(db, event, envelope)
+            case SourceAdded() as event:
+                _add_sources(db, event.memory_id, event.sources, envelope, event.merged_from or "")
+                _touch(db, event.memory_id, envelope)
+            case SourceWithdrawn() as event:
+                for source in event.sources:
+                    db.execute(
+                        f"UPDATE {SOURCES} SET withdrawn = 1 WHERE memory_id = ? AND session_id = ? AND seq = ?",
+                        (event.memory_id, source.session_id, source.seq),
+                    )
+                _touch(db, event.memory_id, envelope)
+            case MemoryMerged(memory_id=memory_id, into=into):
+                _become(db, memory_id, "merged", into, envelope)
+            case MemorySuperseded(memory_id=memory_id, by=by):
+                _become(db, memory_id, "superseded", by, envelope)
+            case MemoryRetired(memory_id=memory_id):
+                _become(db, memory_id, "retired", None, envelope)
+            case MemoryRestored(memory_id=memory_id):
+                _become(db, memory_id, "live", None, envelope)
+            case _:
+                return
+
+    def broken_invariants(self, db: sqlite3.Connection) -> list[str]:
+        unsourced = db.execute(
+            f"SELECT id FROM {MEMORIES} m WHERE status = 'live' AND NOT EXISTS"
+            f" (SELECT 1 FROM {SOURCES} s WHERE s.memory_id = m.id AND NOT s.withdrawn) ORDER BY number"
+        ).fetchall()
+        return [f"{row[0]} is live without a source" for row in unsourced]
+
+
+def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -> None:
+    number = memory_number(event.memory_id)
+    first = event.sources[0]
+    record = Record(
+        id=event.memory_id,
+        timestamp=iso_utc(event.occurred_at or envelope.at),
+        session_id=first.session_id,
+        decision_seq=first.seq,
+        type=event.type,
+        subject=event.subject,
+        detail=event.detail,
+        rationale=event.rationale,
+        question_context=event.question_context,
+        tables=event.tables,
+        concepts=event.concepts,
+    )
+    db.execute(
+        f"INSERT INTO {MEMORIES} VALUES ({', '.join('?' * 22)})",
+        (
+            number,
+            record.id,
+            envelope.stream,
+            record.type,
+            record.subject,
+            record.detail,
+            record.rationale,
+            record.question_context,
+            json.dumps(record.tables, ensure_ascii=False),
+            json.dumps(record.concepts, ensure_ascii=False),
+            record.session_id,
+            record.decision_seq,
+            record.timestamp,
+            envelope.actor,
+            int(event.self_reviewed),
+            "live",
+            None,
+            "",
+            "",
+            digest(record.index_text),
+            envelope.position,
+            envelope.position,
+        ),
+    )
+    db.execute(
+        f"INSERT INTO {TEXT} (rowid, subject, detail, rationale, question_context) VALUES (?, ?, ?, ?, ?)",
+        (number, event.subject, event.detail, event.rationale, event.question_context),
+    )
+    _add_sources(db, event.memory_id, event.sources, envelope, "")
+
+
+def _add_sources(
+    db: sqlite3.Connection, memory_id: str, sources: Iterable[Source], envelope: Envelope, merged_from: str
+) -> None:
+    for source in sources:
+        db.execute(
+            f"INSERT OR REPLACE INTO {SOURCES} VALUES (?, ?, ?, ?, 0, ?, ?)",
+            (memory_id, source.session_id, source.seq, envelope.actor, merged_from, envelope.position),
+        )
+
+
+def _become(db: sqlite3.Connection, memory_id: str, status: str, successor: str | None, envelope: Envelope) -> None:
+    db.execute(
+        f"UPDATE {MEMORIES} SET status = ?, successor = ?, status_by = ?, status_reason = ? WHERE id = ?",
+        (status, successor, envelope.actor, envelope.reason, memory_id),
+    )
+    _touch(db, memory_id, envelope)
+
+
+def _touch(db: sqlite3.Connection, memory_id: str, envelope: Envelope) -> None:
+    db.execute(f"UPDATE {MEMORIES} SET changed_position = ? WHERE id = ?", (envelope.position, memory_id))
+
+
+# -- records and queries -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A memory as `registry.jsonl` holds it."""
+
+    id: str
+    timestamp: str
+    session_id: str
+    decision_seq: int
+    type: str
+    subject: str
+    detail: str
+    rationale: str
+    question_context: str
+    tables: tuple[str, ...]
+    concepts: tuple[str, ...]
+
+    @property
+    def index_text(self) -> str:
+        """What is embedded: type and subject, detail, rationale, question context, concepts and mappings."""
+        parts = (f"{self.type}: {self.subject}", self.detail, self.rationale, self.question_context)
+        lists = (", ".join(self.concepts), ", ".join(self.tables))
+        return "\n".join(part for part in (*parts, *lists) if part.strip())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "timestamp": self.timestamp,
+            "session_id": self.session_id,
+            "decision_seq": self.decision_seq,
+            "type": self.type,
+            "subject": self.subject,
+            "detail": self.detail,
+            "rationale": self.rationale,
+            "question_context": self.question_context,
+            "tables": list(self.tables),
+            "concepts": list(self.concepts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """Where a memory comes from. `effective` is None when the session is not in this ledger."""
+
+    session_id: str
+    seq: int
+    by: str
+    withdrawn: bool
+    merged_from: str
+    position: int
+    effective: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory with what the ledger adds to its record."""
+
+    record: Record
+    stream: str
+    status: str
+    successor: str | None
+    status_by: str
+    status_reason: str
+    reviewer: str
+    self_reviewed: bool
+    content_hash: str
+    position: int
+    changed_position: int
+    sources: tuple[SourceRow, ...]
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def live(self) -> bool:
+        return self.status == "live" and self.record.type in REUSABLE_TYPES
+
+    @property
+    def flag(self) -> str:
+        """`source no longer effective` when no standing source holds any more; `… of one source` when only some do."""
+        standing = [source for source in self.sources if not source.withdrawn]
+        gone = [source for source in standing if source.effective is False]
+        if not gone:
+            return ""
+        if len(gone) == len(standing):
+            return "source no longer effective"
+        return f"source no longer effective: {', '.join(f'{one.session_id}:{one.seq}' for one in gone)}"
+
+    def as_json(self) -> dict[str, Any]:
+        return self.record.as_json() | {
+            "status": self.status,
+            "successor": self.successor,
+            "status_by": self.status_by,
+            "status_reason": self.status_reason,
+            "reviewer": self.reviewer,
+            "self_reviewed": self.self_reviewed,
+            "flag": self.flag,
+            "position": self.position,
+            "sources": [
+                {
+                    "session_id": source.session_id,
+                    "seq": source.seq,
+                    "by": source.by,
+                    "withdrawn": source.withdrawn,
+                    "merged_from": source.merged_from or None,
+                    "effective": source.effective,
+                }
+                for source in self.sources
+            ],
+        }
+
+
+def find_entry(db: sqlite3.Connection, memory_id: str) -> Entry | None:
+    row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ?", (memory_id,)).fetchone()
+    return _entry(db, row) if row else None
+
+
+def entry_of_stream(db: sqlite3.Connection, stream: str) -> Entry | None:
+    row = db.execute(f"SELECT * FROM {MEMORIES} WHERE stream = ?", (stream,)).fetchone()
+    return _entry(db, row) if row else None
+
+
+def list_entries(
+    db: sqlite3.Connection, *, status: str = "", limit: int = -1, offset: int = 0
+) -> tuple[list[Entry], int]:
+    """Memories by number, and how many in all. `status`: live, merged, superseded, retired, history or ''."""
+    where, values = _status_filter(status)
+    total: int = db.execute(f"SELECT count(*) FROM {MEMORIES} {where}", values).fetchone()[0]
+    rows = db.execute(f"SELECT * FROM {MEMORIES} {where} ORDER BY number LIMIT ? OFFSET ?", (*values, limit, offset))
+    return [_entry(db, row) for row in rows.fetchall()], total
+
+
+def _status_filter(status: str) -> tuple[str, tuple[str, ...]]:
+    if not status:
+        return "", ()
+    if status == "history":
+        return f"WHERE NOT {REUSABLE}", ()
+    return f"WHERE status = ? AND {REUSABLE}", (status,)
+
+
+def live_records(db: sqlite3.Connection) -> Iterator[tuple[Record, str, int]]:
+    """Record, content hash and position of every live memory, by number: what the index must hold."""
+    for row in db.execute(f"SELECT * FROM {MEMORIES} WHERE {LIVE} ORDER BY number"):
+        yield _record_of(row), row["content_hash"], row["position"]
+
+
+def live_record(db: sqlite3.Connection, memory_id: str) -> tuple[Record, str, int] | None:
+    row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ? AND {LIVE}", (memory_id,)).fetchone()
+    return (_record_of(row), row["content_hash"], row["position"]) if row else None
+
+
+def lexical(db: sqlite3.Connection, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
+    """Live memories by BM25 (higher is better) over any of the words; ids and scores, ties by number."""
+    query = " OR ".join(f'"{word}"' for word in words)
+    if not query:
+        return []
+    rows = db.execute(
+        f"""SELECT m.id, -bm25({TEXT}) AS score FROM {TEXT} JOIN {MEMORIES} m ON m.number = {TEXT}.rowid
+            WHERE {TEXT} MATCH ? AND {LIVE} ORDER BY round(score, 9) DESC, m.number LIMIT ?""",
+        (query, limit),
+    )
+    return [(str(row[0]), float(row[1])) for row in rows]
+
+
+def changed_since(db: sqlite3.Connection, position: int) -> list[tuple[str, int]]:
+    """Memories changed after a position, with the position of their last change, in that order."""
+    rows = db.execute(
+        f"SELECT id, changed_position FROM {MEMORIES} WHERE changed_position > ? ORDER BY changed_position, number",
+        (position,),
+    )
+    return [(str(row[0]), int(row[1])) for row in rows]
+
+
+def _record_of(row: sqlite3.Row) -> Record:
+    return Record(
+        id=row["id"],
+        timestamp=row["timestamp"],
+        session_id=row["session_id"],
+        decision_seq=row["decision_seq"],
+        type=row["type"],
+        subject=row["subject"],
+        detail=row["detail"],
+        rationale=row["rationale"],
+        question_context=row["question_context"],
+        tables=tuple(json.loads(row["tables"])),
+        concepts=tuple(json.loads(row["concepts"])),
+    )
+
+
+def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> Entry:
+    sources = db.execute(
+        f"""SELECT s.session_id, s.seq, s.by, s.withdrawn, s.merged_from, s.position, d.standing
+            FROM {SOURCES} s LEFT JOIN {DECISIONS} d ON d.session_id = s.session_id AND d.seq = s.seq
+            WHERE s.memory_id = ? ORDER BY s.position, s.session_id, s.seq""",
+        (row["id"],),
+    )
+    return Entry(
+        record=_record_of(row),
+        stream=row["stream"],
+        status=row["status"],
+        successor=row["successor"],
+        status_by=row["status_by"],
+        status_reason=row["status_reason"],
+        reviewer=row["reviewer"],
+        self_reviewed=bool(row["self_reviewed"]),
+        content_hash=row["content_hash"],
+        position=row["position"],
+        changed_position=row["changed_position"],
+        sources=tuple(
+            SourceRow(
+                one["session_id"],
+                one["seq"],
+                one["by"],
+                bool(one["withdrawn"]),
+                one["merged_from"],
+                one["position"],
+                None if one["standing"] is None else one["standing"] == "effective",
+            )
+            for one in sources
+        ),
+    )

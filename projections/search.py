@@ -1,0 +1,70 @@
+"""Search for memories: vectors nominate, the registry decides what is live, the limit is filled after all filters."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from projections import registry
+from projections.index.follow import memory_ref
+from projections.index.port import VectorIndex
+from projections.registry import Record
+from projections.similar import words_of
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A live memory. `score` is the cosine similarity for the vector voice; BM25 mapped to 0…1 for the lexical one."""
+
+    record: Record
+    score: float
+    voice: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.record.id,
+            "subject": self.record.subject,
+            "detail": self.record.detail,
+            "rationale": self.record.rationale,
+            "score": round(self.score, 6),
+            "session_id": self.record.session_id,
+            "decision_seq": self.record.decision_seq,
+            "voice": self.voice,
+        }
+
+
+def by_vector(
+    db: sqlite3.Connection, index: VectorIndex, vector: Sequence[float], *, limit: int, without: Collection[str]
+) -> list[Hit]:
+    """The live memories most similar to a question's vector, ties by id; `without` are memory ids not wanted."""
+    if limit <= 0:
+        return []
+    excluded = [memory_ref(memory_id) for memory_id in sorted(without)]
+    wanted = max(4 * limit, 20)
+    while True:
+        found = index.search(vector, kind="memory", limit=wanted, without=excluded)
+        best: dict[str, float] = {}
+        for one in found:
+            best[one.ref] = max(one.score, best.get(one.ref, -1.0))
+        hits = list(_live(db, best, without, "vector"))
+        if len(hits) >= limit or len(found) < wanted:
+            return hits[:limit]
+        wanted *= 4
+
+
+def by_words(db: sqlite3.Connection, question: str, *, limit: int, without: Collection[str]) -> list[Hit]:
+    """The live memories that share words with the question, by BM25, ties by id. Any text is a literal query."""
+    words = list(dict.fromkeys(words_of(question)))[:256]
+    found = registry.lexical(db, words, limit + len(without))
+    best = {memory_ref(memory_id): score / (1 + score) for memory_id, score in found}
+    return list(_live(db, best, without, "lexical"))[:limit]
+
+
+def _live(db: sqlite3.Connection, scores: dict[str, float], without: Collection[str], voice: str) -> Iterator[Hit]:
+    for ref, score in sorted(scores.items(), key=lambda item: (-round(item[1], 6), item[0])):
+        memory_id = ref.removeprefix("memory:")
+        found = registry.live_record(db, memory_id)
+        if found is not None and memory_id not in without:
+            yield Hit(found[0], score, voice)

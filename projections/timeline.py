@@ -1,0 +1,162 @@
+"""View `timeline`: one row an event, for the audit's questions by actor, kind, time, session and memory."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from domain.event import Envelope, Event, iso_utc
+from domain.session import Decided
+from projections.view import View
+
+EVENTS = "timeline_v1_events"
+
+
+class TimelineView(View):
+    name = "timeline"
+    version = 1
+    tables = (EVENTS,)
+    schema = (
+        f"""CREATE TABLE IF NOT EXISTS {EVENTS} (
+            position INTEGER PRIMARY KEY,
+            at TEXT NOT NULL,
+            actor TEXT NOT NULL,
+            role TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            correlation_id TEXT NOT NULL,
+            stream TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            seq INTEGER,
+            memory_id TEXT NOT NULL,
+            what TEXT NOT NULL
+        ) STRICT""",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_session ON {EVENTS} (session_id, position)",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_memory ON {EVENTS} (memory_id, position)",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_actor ON {EVENTS} (actor, position)",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_at ON {EVENTS} (at, position)",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_together ON {EVENTS} (correlation_id)",
+    )
+
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        event = envelope.event
+        session_id = envelope.stream.removeprefix("session/") if envelope.stream.startswith("session/") else ""
+        db.execute(
+            f"INSERT INTO {EVENTS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                envelope.position,
+                iso_utc(envelope.at),
+                envelope.actor,
+                envelope.role,
+                envelope.reason,
+                envelope.correlation_id,
+                envelope.stream,
+                envelope.version,
+                event.kind,
+                session_id,
+                getattr(event, "seq", None),
+                getattr(event, "memory_id", ""),
+                describe(event),
+            ),
+        )
+
+
+def describe(event: Event) -> str:
+    """The event's own fields in one short line, long texts left out: they are read from their stream."""
+    if isinstance(event, Decided):
+        return event.subject
+    fields = event.model_dump(mode="json", exclude_defaults=True)
+    shown = {name: value for name, value in fields.items() if name in _SHOWN and value not in ("", [], None)}
+    return ", ".join(f"{name} {_short(value)}" for name, value in shown.items())
+
+
+_SHOWN = (
+    "question",
+    "phase",
+    "into",
+    "by",
+    "covers",
+    "self_reviewed",
+    "number",
+    "subject",
+    "sources",
+    "merged_from",
+    "refs",
+)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(
+            f"{one['session_id']}:{one['seq']}" if isinstance(one, dict) else str(one) for one in value[:20]
+        )
+    text = str(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One event in the audit. `at` is ISO 8601 in UTC."""
+
+    position: int
+    at: str
+    actor: str
+    role: str
+    reason: str
+    correlation_id: str
+    stream: str
+    version: int
+    kind: str
+    session_id: str
+    seq: int | None
+    memory_id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which lines are wanted; an empty field takes all. Times are ISO 8601 in UTC, `since` inclusive, `until` too."""
+
+    actor: str = ""
+    kind: str = ""
+    session_id: str = ""
+    memory_id: str = ""
+    since: str = ""
+    until: str = ""
+    max_position: int | None = None
+
+
+def lines(db: sqlite3.Connection, wanted: Filter, *, limit: int = -1, offset: int = 0) -> tuple[list[Line], int]:
+    """The lines in order of position, and how many there are in all."""
+    conditions: list[tuple[str, object]] = [
+        ("actor = ?", wanted.actor),
+        ("kind = ?", wanted.kind),
+        ("session_id = ?", wanted.session_id),
+        ("memory_id = ?", wanted.memory_id),
+        ("at >= ?", wanted.since),
+        ("at <= ?", wanted.until),
+        ("position <= ?", wanted.max_position),
+    ]
+    used = [(text, value) for text, value in conditions if value not in ("", None)]
+    where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
+    values = [value for _, value in used]
+    total: int = db.execute(f"SELECT count(*) FROM {EVENTS} {where}", values).fetchone()[0]
+    rows = db.execute(f"SELECT * FROM {EVENTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset))
+    return [Line(**dict(row)) for row in rows], total
+
+
+def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> list[Line]:
+    """Every event of the same commands, in order of position."""
+    found: list[Line] = []
+    for correlation_id in dict.fromkeys(correlation_ids):
+        rows = db.execute(f"SELECT * FROM {EVENTS} WHERE correlation_id = ? ORDER BY position", (correlation_id,))
+        found.extend(Line(**dict(row)) for row in rows)
+    return sorted(found, key=lambda line: line.position)
+
+
+def position_at(db: sqlite3.Connection, at: str) -> int:
+    """The last position recorded at or before a time (ISO 8601, UTC, microseconds); 0 when there is none."""
+    row = db.execute(f"SELECT max(position) FROM {EVENTS} WHERE at <= ?", (at,)).fetchone()
+    return int(row[0] or 0)

@@ -1,0 +1,243 @@
+"""A SQL view: its name, version, tables and digest; and the one file in which all views of a workspace live."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from domain.errors import HomeNotWritable, ThtError
+from domain.event import Envelope
+
+LOCK_TIMEOUT = 30.0  # seconds that one process waits for another's page
+
+TRACKING = (
+    """CREATE TABLE IF NOT EXISTS projections (
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        chain TEXT NOT NULL,
+        PRIMARY KEY (name, version)
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS parked (
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        stream TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        error TEXT NOT NULL,
+        PRIMARY KEY (name, version, stream)
+    ) STRICT""",
+)
+
+Row = sqlite3.Row
+
+
+class View(ABC):
+    """Tables that follow from the ledger. A change of meaning or of tables needs a new `version`."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    tables: ClassVar[tuple[str, ...]]  # named <name>_v<version>_…, so that two versions stand side by side
+    schema: ClassVar[tuple[str, ...]]
+    derived: ClassVar[tuple[str, ...]] = ()  # full-text tables over `tables`, made anew after a copy
+
+    @abstractmethod
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        """Fold one event in. Called once for every event, in order of position, inside the loop's transaction."""
+
+    def broken_invariants(self, db: sqlite3.Connection) -> list[str]:
+        """What of the domain's invariants does not hold in this view; empty when all do."""
+        return []
+
+    def create(self, db: sqlite3.Connection) -> None:
+        for statement in self.schema:
+            db.execute(statement)
+
+    def refresh_derived(self, db: sqlite3.Connection) -> None:
+        for table in self.derived:
+            db.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
+
+    def digests(self, db: sqlite3.Connection) -> dict[str, str]:
+        """SHA-256 over every row of every table, in the order of all columns."""
+        return {table: _table_digest(db, table) for table in self.tables}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a view has come. The chain is the ledger's hash (hex) at that position."""
+
+    position: int
+    chain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A stream that a view stopped following, at the event which it could not apply."""
+
+    name: str
+    version: int
+    stream: str
+    position: int
+    error: str
+
+
+class ViewsFile:
+    """`views.sqlite3`, or a scratch copy of it. Everything in it can be deleted and replayed."""
+
+    def __init__(self, path: Path | None, views: Sequence[View], genesis: str) -> None:
+        """Opens or makes the file; None keeps it in memory. Tables are made under a lock, so openers do not collide."""
+        self.path, self.views = path, tuple(views)
+        with self.translated():
+            self.db = sqlite3.connect(
+                path or ":memory:", timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+            )
+            self.db.row_factory = sqlite3.Row
+            if path:
+                self.db.execute("PRAGMA journal_mode=WAL")
+            self.db.execute("PRAGMA synchronous=NORMAL")  # a lost page is replayed
+            if not self._complete():
+                with self.transaction():
+                    self._create(genesis)
+
+    def _complete(self) -> bool:
+        names = {row[0] for row in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if "projections" not in names:
+            return False
+        known = {(row[0], row[1]) for row in self.db.execute("SELECT name, version FROM projections")}
+        return all((view.name, view.version) in known for view in self.views)
+
+    def _create(self, genesis: str) -> None:
+        for statement in TRACKING:
+            self.db.execute(statement)
+        for view in self.views:
+            view.create(self.db)
+            self.db.execute("INSERT OR IGNORE INTO projections VALUES (?, ?, 0, ?)", (view.name, view.version, genesis))
+
+    def close(self) -> None:
+        self.db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction that takes its lock at once."""
+        with self.translated():
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+            except BaseException:
+                self.db.execute("ROLLBACK")
+                raise
+            self.db.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One read transaction: everything in it is seen at one position."""
+        with self.translated():
+            self.db.execute("BEGIN")
+            try:
+                yield self.db
+            finally:
+                self.db.execute("ROLLBACK")
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turns SQLite's trouble with this file into the domain's words."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: sqlite3.DatabaseError) -> ThtError:
+        name = self.path.name if self.path else "the scratch view"
+        text = str(error).lower()
+        if "locked" in text or "busy" in text:
+            return HomeNotWritable(f"{name} stayed locked by another process", "wait for it, then try again")
+        if "malformed" in text or "not a database" in text:
+            return HomeNotWritable(
+                f"{name} is damaged: {error}", "it holds nothing of its own: tht projection rebuild makes it anew"
+            )
+        if "full" in text:
+            return HomeNotWritable(f"no space left for {name}", "free some space, then run the command again")
+        return HomeNotWritable(f"{name}: {error}", "check the disk and the permissions of the home")
+
+    # -- standing
+
+    def standing(self, view: View) -> Standing:
+        row = self.db.execute(
+            "SELECT position, chain FROM projections WHERE name = ? AND version = ?", (view.name, view.version)
+        ).fetchone()
+        return Standing(row["position"], row["chain"])
+
+    def claim(self, view: View, before: Standing, after: Standing) -> bool:
+        """Move a view's position inside the current transaction; False when another process moved it first."""
+        moved = self.db.execute(
+            "UPDATE projections SET position = ?, chain = ? WHERE name = ? AND version = ? AND position = ?",
+            (after.position, after.chain, view.name, view.version, before.position),
+        )
+        return moved.rowcount == 1
+
+    def parked(self, view: View | None = None) -> list[Parked]:
+        rows = self.db.execute("SELECT * FROM parked ORDER BY name, version, position").fetchall()
+        return [
+            Parked(**dict(row))
+            for row in rows
+            if view is None or (row["name"], row["version"]) == (view.name, view.version)
+        ]
+
+    def park(self, view: View, stream: str, position: int, error: str) -> None:
+        self.db.execute(
+            "INSERT OR IGNORE INTO parked VALUES (?, ?, ?, ?, ?)", (view.name, view.version, stream, position, error)
+        )
+
+    # -- copies
+
+    def take_over(self, view: View, scratch: Path) -> None:
+        """Replace a view's rows by those of a rebuilt copy and drop older versions, in one transaction."""
+        with self.translated():
+            self.db.execute("ATTACH DATABASE ? AS scratch", (str(scratch),))
+        try:
+            with self.transaction() as db:
+                for table in view.tables:
+                    db.execute(f"DELETE FROM main.{table}")
+                    db.execute(f"INSERT INTO main.{table} SELECT * FROM scratch.{table}")
+                view.refresh_derived(db)
+                db.execute("DELETE FROM main.parked WHERE name = ? AND version = ?", (view.name, view.version))
+                db.execute(
+                    "INSERT OR REPLACE INTO main.projections"
+                    " SELECT * FROM scratch.projections WHERE name = ? AND version = ?",
+                    (view.name, view.version),
+                )
+                self._drop_older(view)
+        finally:
+            self.db.execute("DETACH DATABASE scratch")
+
+    def _drop_older(self, view: View) -> None:
+        older = self.db.execute(
+            "SELECT version FROM main.projections WHERE name = ? AND version < ?", (view.name, view.version)
+        ).fetchall()
+        for (version,) in older:
+            prefix = f"{view.name}_v{version}_"
+            names = self.db.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'").fetchall()
+            for (name,) in names:
+                if name.startswith(prefix) and self._is_own_table(name, names):
+                    self.db.execute(f"DROP TABLE IF EXISTS main.{name}")
+            for table in ("projections", "parked"):
+                self.db.execute(f"DELETE FROM main.{table} WHERE name = ? AND version = ?", (view.name, version))
+
+    @staticmethod
+    def _is_own_table(name: str, names: Sequence[Any]) -> bool:
+        """False for the shadow tables of a full-text table, which go with it."""
+        return not any(name != other[0] and name.startswith(f"{other[0]}_") for other in names)
+
+
+def _table_digest(db: sqlite3.Connection, table: str) -> str:
+    digest = hashlib.sha256()
+    width = len(db.execute(f"SELECT * FROM {table} LIMIT 0").description)
+    order = ", ".join(str(column + 1) for column in range(width))
+    for row in db.execute(f"SELECT * FROM {table} ORDER BY {order}"):
+        digest.update(repr(tuple(row)).encode())
+    return digest.hexdigest()
