@@ -284,6 +284,6 @@ def _unavailable(where: str, problem: Exception) -> IndexUnavailable:
     hint = f'is Qdrant running at {where}? tht doctor says more; without it set index.engine = "edge"'
     if status in (401, 403):
         hint = "the server refused the API key"
-    elif status is not None or isinstance(problem, ValueError):
+    elif status in (400, 404) or isinstance(problem, ValueError):  # a dimension or a collection that is not there
         hint = REBUILD
     return IndexUnavailable(f"the vector index at {where} failed: {reason}", hint)

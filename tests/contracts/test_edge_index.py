@@ -5,16 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from adapters.qdrant_edge import EdgeStore
+from adapters.qdrant_edge import EdgeIndex, EdgeStore
 from domain.errors import IndexBusy, IndexUnavailable
 from projections.index.points import point_id
 from projections.index.port import Checkpoint, IndexStore, Point, VectorIndex
+
+if TYPE_CHECKING:
+    from qdrant_edge import EdgeShard
 
 ROOT = Path(__file__).parents[2]
 EAST = [1.0, 0.0, 0.0, 0.0]
@@ -115,6 +119,27 @@ class TestKilled:
         store.discard(store.begin(4))
         assert store.describe()["leftovers"] == "none"
         assert refs(store) == [survivor]
+
+    def test_every_write_ends_with_a_flush(self, folder: Path) -> None:
+        """The engine does not sync its log, so a power cut would take what was not flushed; no test can cut power."""
+        calls: list[str] = []
+
+        class Recorder:
+            def __getattr__(self, name: str) -> Callable[..., None]:
+                return lambda *_: calls.append(name)
+
+        index = EdgeIndex(cast("EdgeShard", Recorder()), folder)
+        a_point = Point(point_id("a", 0), EAST, {"ref": "a"})
+        writes: list[Callable[[], None]] = [
+            lambda: index.upsert([a_point] * 600),
+            lambda: index.delete_refs(["a"]),
+            lambda: index.save_checkpoint(Checkpoint(1, "aa", "f", "m", 1)),
+        ]
+        for write in writes:
+            calls.clear()
+            write()
+            assert calls[0] == "update"
+            assert calls[-1] == "flush"
 
     def test_a_generation_half_removed_goes_with_the_next_rebuild(self, folder: Path) -> None:
         store = fill(folder)
