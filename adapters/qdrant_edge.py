@@ -34,7 +34,7 @@ _POLL = 0.05  # seconds between two tries for the lock
 
 
 class EdgeIndex(VectorIndex):
-    """One generation, open. Every write is flushed to disk (about 6 ms) before the method returns."""
+    """One generation, open. Points are flushed to disk with the checkpoint: before it, and once more after it."""
 
     def __init__(self, shard: EdgeShard, path: Path) -> None:
         self._shard = shard
@@ -51,7 +51,9 @@ class EdgeIndex(VectorIndex):
         from qdrant_edge import UpdateOperation
 
         point = EdgePoint(CHECKPOINT_ID, {}, checkpoint_payload(checkpoint))
+        self._flush()  # the engine's log outlives a killed process, not a power cut: no checkpoint before its points
         self._write([UpdateOperation.upsert_points([point])])
+        self._flush()
 
     def upsert(self, points: Sequence[Point]) -> None:
         from qdrant_edge import Point as EdgePoint
@@ -113,10 +115,11 @@ class EdgeIndex(VectorIndex):
                 self._shard.close()
 
     def _write(self, operations: Iterator[UpdateOperation] | Sequence[UpdateOperation]) -> None:
-        """Apply, then flush: the engine's log alone outlives a killed process but not a power cut."""
         for operation in operations:
             with _translated(self.path):
                 self._shard.update(operation)
+
+    def _flush(self) -> None:
         with _translated(self.path):
             self._shard.flush()
 

@@ -23,9 +23,10 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vector (
     fingerprint TEXT NOT NULL, text_sha256 BLOB NOT NULL, vector BLOB NOT NULL, crc32 INTEGER NOT NULL,
     PRIMARY KEY (fingerprint, text_sha256)
-) STRICT, WITHOUT ROWID
+) STRICT
 """
 _BATCH = 64  # texts embedded before they are stored: what a killed rebuild loses
+_ASKED = 500  # texts looked up at once
 _BUSY = 5.0  # seconds to wait for another process
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}  # the last: tables of another shape
 T = TypeVar("T")
@@ -94,9 +95,18 @@ class CachedEmbedder(Embedder):
 
     def _recall(self, fingerprint: Fingerprint, keys: Iterable[bytes]) -> dict[bytes, array[float]]:
         def read(connection: sqlite3.Connection) -> dict[bytes, array[float]]:
-            query = "SELECT vector, crc32 FROM vector WHERE fingerprint = ? AND text_sha256 = ?"
-            rows = ((key, connection.execute(query, (fingerprint.key, key)).fetchone()) for key in keys)
-            return {key: array("f", row[0]) for key, row in rows if row and _sound(row, fingerprint.dimension)}
+            found: dict[bytes, array[float]] = {}
+            wanted = list(keys)
+            for start in range(0, len(wanted), _ASKED):
+                asked = wanted[start : start + _ASKED]
+                query = (
+                    "SELECT vector, crc32, text_sha256 FROM vector"
+                    f" WHERE fingerprint = ? AND text_sha256 IN ({', '.join('?' * len(asked))})"
+                )
+                for row in connection.execute(query, (fingerprint.key, *asked)):
+                    if _sound(row, fingerprint.dimension):
+                        found[row[2]] = array("f", row[0])
+            return found
 
         return self._attempt(read, {})
 

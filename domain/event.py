@@ -36,6 +36,7 @@ class Event(BaseModel):
 
     name: ClassVar[str]
     version: ClassVar[int]
+    kind: ClassVar[str]  # the owner's word for it: `session.concept-clarified` is a `concept_clarified`
 
     def __init_subclass__(cls, *, name: str = "", version: int = 1, **kwargs: Any) -> None:
         """Without a name the class only holds fields that several events share and is never recorded."""
@@ -45,20 +46,12 @@ class Event(BaseModel):
         if name in _REGISTRY:
             raise TypeError(f"two event classes claim the name {name}")
         cls.name, cls.version = name, version
+        cls.kind = name.partition(".")[2].replace("-", "_")
         _REGISTRY[name] = cls
-
-    @property
-    def kind(self) -> str:
-        """The owner's word for it: `session.concept-clarified` is a `concept_clarified`."""
-        return kind_of(self.name)
 
 
 _REGISTRY: dict[str, type[Event]] = {}
 _UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-
-
-def kind_of(name: str) -> str:
-    return name.partition(".")[2].replace("-", "_")
 
 
 def registered_events() -> Mapping[str, type[Event]]:
@@ -137,4 +130,4 @@ def stream_id(stream: str) -> UUID:
 
 def iso_utc(moment: datetime) -> str:
     """UTC with microseconds and Z: the one form in which times are stored and shown to programs."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

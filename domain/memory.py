@@ -210,7 +210,7 @@ def merge(old: Memory, into: Memory) -> tuple[tuple[MemoryMerged, ...], tuple[So
 def restore(memory: Memory, absorber: Memory | None, reason: str) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
     """Events of `memory`, live again, and of the memory it was merged into, which gives back what it gained.
 
-    A memory whose sources were all withdrawn gets the last of them back.
+    A memory whose sources were all withdrawn gets the last of them back; an absorber left without any retires.
     """
     if memory.live:
         raise NothingChanged(f"{memory.memory_id} is live already")
@@ -219,14 +219,15 @@ def restore(memory: Memory, absorber: Memory | None, reason: str) -> tuple[tuple
         own.append(SourceAdded(memory_id=memory.memory_id, sources=memory.withdrawn[-1:]))
     if absorber is None:
         return tuple(own), ()
-    gained = [one for origin, sources in absorber.gained if origin == memory.memory_id for one in sources]
+    gained = dict.fromkeys(one for origin, sources in absorber.gained if origin == memory.memory_id for one in sources)
     back = tuple(one for one in gained if one in absorber.sources)
     if not back:
         return tuple(own), ()
-    returned = SourceWithdrawn(
-        memory_id=absorber.memory_id, sources=back, reason=f"given back to {memory.memory_id}, which was restored"
-    )
-    return tuple(own), (returned,)
+    given = f"given back to {memory.memory_id}, which was restored"
+    returned: list[Event] = [SourceWithdrawn(memory_id=absorber.memory_id, sources=back, reason=given)]
+    if absorber.live and len(back) == len(absorber.sources):
+        returned.append(MemoryRetired(memory_id=absorber.memory_id, reason=f"its last source was {given}"))
+    return tuple(own), tuple(returned)
 
 
 def require_live(memory: Memory) -> None:

@@ -60,6 +60,10 @@ class Candidate:
     def sources(self) -> tuple[Source, ...]:
         return tuple(Source(session_id=self.session_id, seq=seq) for seq in (self.seq, *self.covers))
 
+    def written_by(self, actor: str) -> bool:
+        """Whether these are the actor's own words, which somebody else has to approve."""
+        return any(same_actor(actor, author) for author in self.authors)
+
     @property
     def revision(self) -> str:
         """A hash of what the reviewer sees: 16 hex digits."""
@@ -162,7 +166,7 @@ def admit(session: Session, seq: int, revision: str, reviewer: Reviewer) -> tupl
             f"seq {seq} of {session.session_id} has revision {candidate.revision}, not {revision or 'none'}",
             f"look at it again: tht memory promote --session {session.session_id} --preview",
         )
-    own = any(same_actor(reviewer.actor, author) for author in candidate.authors)
+    own = candidate.written_by(reviewer.actor)
     if own and not reviewer.allow_self:
         raise SelfReview(f"{reviewer.actor} wrote seq {seq}: who proposes does not approve")
     return candidate, own
@@ -268,9 +272,9 @@ def enter_review(session: Session) -> tuple[Event, ...]:
 
 def close_review(session: Session) -> tuple[Event, ...]:
     """F8 with nothing left to decide closes."""
+    _require_decided(session)
     if session.review_closed:
         raise NothingChanged(f"the review of session {session.session_id} is closed already")
-    _require_decided(session)
     return (*enter_review(session), PromotionReviewClosed())
 
 

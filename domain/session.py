@@ -404,8 +404,8 @@ def record(session: Session, new: NewDecision, *, historical: bool = False) -> D
 def edit(session: Session, seq: int, new: NewDecision, reason: str) -> tuple[Event, ...]:
     """A new clarification that supersedes an effective one: the old is retracted, the new names it."""
     old = session.decision(seq)
-    if not old.reusable:
-        raise Refused(f"decision {seq} is a {old.type}: only clarifications are edited")
+    if not old.reusable or new.type not in REUSABLE_TYPES:
+        raise Refused(f"seq {seq} is a {old.type}, its new text a {new.type}: only clarifications are edited")
     if (old.subject, old.detail, old.rationale) == (new.subject, new.detail, new.rationale):
         raise NothingChanged(f"decision {seq} says this already")
     recorded = record(session, replace(new, supersedes=seq, phase=None))

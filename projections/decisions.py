@@ -92,6 +92,8 @@ class DecisionsView(View):
     )
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        if not envelope.stream.startswith("session/"):
+            return
         event = envelope.event
         session_id = envelope.stream.removeprefix("session/")
         position = envelope.position
@@ -161,8 +163,8 @@ def _insert_decision(db: sqlite3.Connection, session_id: str, event: Decided, en
             event.detail,
             event.rationale,
             concept.question_context if concept else "",
-            json.dumps(concept.concepts if concept else [], ensure_ascii=False),
-            json.dumps(concept.tables if concept else [], ensure_ascii=False),
+            _listed(concept.concepts if concept else ()),
+            _listed(concept.tables if concept else ()),
             concept.source_memory if concept else None,
             int(concept.source_changed) if concept else 0,
             concept.supersedes if concept else None,
@@ -177,6 +179,10 @@ def _insert_decision(db: sqlite3.Connection, session_id: str, event: Decided, en
             envelope.position,
         ),
     )
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return json.dumps(values, ensure_ascii=False) if values else "[]"
 
 
 def _restand(db: sqlite3.Connection, standing: str, position: int, where: str, *values: object) -> None:

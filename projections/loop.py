@@ -7,13 +7,13 @@ page is applied: exactly once, whoever is killed where.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from domain.errors import HomeNotWritable, OtherHistory, PoisonEvent, ThtError
+from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent, ThtError
 from domain.event import Envelope
 from projections.view import Standing, View, ViewsFile
 
@@ -86,6 +86,8 @@ def catch_up(
         if start >= goal:
             return start
         page = ledger.read(start, PAGE, goal)
+        if not page:
+            raise LedgerDamaged(f"the ledger has no event {start + 1}, though its head is {goal}: its tail is cut")
         reached = Standing(page[-1].position, ledger.chain_at(page[-1].position) or "")
         _apply_page(file, followers, standings, page, reached, fail_fast)
         if progress:
@@ -100,18 +102,22 @@ def _apply_page(
     reached: Standing,
     fail_fast: bool,
 ) -> None:
+    """One page, in one transaction. Nearly always every event applies; only if one does not, each gets a savepoint."""
     behind = [
         (view, before) for view, before in zip(views, standings, strict=True) if before.position < reached.position
     ]
     try:
-        with file.transaction() as db:
-            if not all(file.claim(view, before, reached) for view, before in behind):
-                raise _Overtaken
-            for view, before in behind:
-                parked = {one.stream for one in file.parked(view)}
-                for event in page:
-                    if event.position > before.position and event.stream not in parked:
-                        _apply_one(file, db, view, event, fail_fast, parked)
+        try:
+            with _claimed(file, behind, reached) as db:
+                for view, before in behind:
+                    for event in _wanted(file, view, before, page):
+                        _apply(db, view, event)
+        except PoisonEvent:
+            if fail_fast:
+                raise
+            with _claimed(file, behind, reached) as db:
+                for view, before in behind:
+                    _apply_or_park(file, db, view, _wanted(file, view, before, page))
     except _Overtaken:
         return  # another process applied this page; the next round reads the positions again
 
@@ -120,35 +126,52 @@ class _Overtaken(Exception):
     pass
 
 
-def _apply_one(
-    file: ViewsFile,
-    db: sqlite3.Connection,
-    view: View,
-    event: Envelope | Broken,
-    fail_fast: bool,
-    parked: set[str],
-) -> None:
-    if isinstance(event, Broken):
-        problem: Exception = ThtError(event.error)
-    else:
+@contextmanager
+def _claimed(
+    file: ViewsFile, behind: Sequence[tuple[View, Standing]], reached: Standing
+) -> Iterator[sqlite3.Connection]:
+    with file.transaction() as db:
+        if not all(file.claim(view, before, reached) for view, before in behind):
+            raise _Overtaken
+        yield db
+
+
+def _wanted(
+    file: ViewsFile, view: View, before: Standing, page: Sequence[Envelope | Broken]
+) -> list[Envelope | Broken]:
+    parked = {one.stream for one in file.parked(view)}
+    return [event for event in page if event.position > before.position and event.stream not in parked]
+
+
+def _apply(db: sqlite3.Connection, view: View, event: Envelope | Broken) -> None:
+    """Fold one event in; PoisonEvent when it cannot be, whatever the reason in it."""
+    try:
+        if isinstance(event, Broken):
+            raise ThtError(event.error)
+        view.apply(db, event)
+    except sqlite3.OperationalError:
+        raise  # the disk or a lock, not the event
+    except Exception as error:
+        raise PoisonEvent(
+            f"the view {view.name} cannot apply the event at position {event.position} ({event.stream}):"
+            f" {type(error).__name__}: {error}",
+            "the old view stays in place; upgrade tht, or report this event",
+        ) from error
+
+
+def _apply_or_park(file: ViewsFile, db: sqlite3.Connection, view: View, events: Sequence[Envelope | Broken]) -> None:
+    parked: set[str] = set()
+    for event in events:
+        if event.stream in parked:
+            continue
         db.execute("SAVEPOINT one")
         try:
-            view.apply(db, event)
-            db.execute("RELEASE one")
-            return
-        except sqlite3.OperationalError:
-            raise  # the disk or a lock, not the event
-        except Exception as error:  # whatever the event did to this view, the others go on
+            _apply(db, view, event)
+        except PoisonEvent as error:
             db.execute("ROLLBACK TO one")
-            db.execute("RELEASE one")
-            problem = error
-    if fail_fast:
-        raise PoisonEvent(
-            f"the view {view.name} cannot apply the event at position {event.position} ({event.stream}): {problem}",
-            "the old view stays in place; upgrade tht, or report this event",
-        ) from problem
-    file.park(view, event.stream, event.position, f"{type(problem).__name__}: {problem}")
-    parked.add(event.stream)
+            file.park(view, event.stream, event.position, error.message)
+            parked.add(event.stream)
+        db.execute("RELEASE one")
 
 
 def rebuild(

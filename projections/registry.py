@@ -27,6 +27,8 @@ from projections.view import View
 MEMORIES = "registry_v1_memories"
 SOURCES = "registry_v1_sources"
 TEXT = "registry_v1_text"
+WORDS = "registry_v1_words"  # how many records have each word of TEXT
+COMMON_FROM = 1000  # memories; in a smaller registry every word counts
 
 REUSABLE = f"type IN ({', '.join(repr(one) for one in sorted(REUSABLE_TYPES))})"
 LIVE = f"status = 'live' AND {REUSABLE}"
@@ -78,6 +80,7 @@ class RegistryView(View):
             subject, detail, rationale, question_context,
             content='{MEMORIES}', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
         )""",
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {WORDS} USING fts5vocab('{TEXT}', 'row')",
     )
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
@@ -334,22 +337,51 @@ def live_records(db: sqlite3.Connection) -> Iterator[tuple[Record, str, int]]:
         yield _record_of(row), row["content_hash"], row["position"]
 
 
+def live_hashes(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
+    """Id and content hash of every live memory, by number."""
+    yield from db.execute(f"SELECT id, content_hash FROM {MEMORIES} WHERE {LIVE} ORDER BY number")
+
+
 def live_record(db: sqlite3.Connection, memory_id: str) -> tuple[Record, str, int] | None:
     row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ? AND {LIVE}", (memory_id,)).fetchone()
     return (_record_of(row), row["content_hash"], row["position"]) if row else None
 
 
 def lexical(db: sqlite3.Connection, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
-    """Live memories by BM25 (higher is better) over any of the words; ids and scores, ties by number."""
-    query = " OR ".join(f'"{word}"' for word in words)
-    if not query:
+    """Live memories by BM25 (higher is better) over any of the words; ids and scores, ties by number.
+
+    The text table is ranked alone and what is not live is passed over after that: joining first would rank slower.
+    """
+    query = " OR ".join(f'"{word}"' for word in _telling(db, list(words)))
+    if not query or limit < 1:
         return []
-    rows = db.execute(
-        f"""SELECT m.id, -bm25({TEXT}) AS score FROM {TEXT} JOIN {MEMORIES} m ON m.number = {TEXT}.rowid
-            WHERE {TEXT} MATCH ? AND {LIVE} ORDER BY round(score, 9) DESC, m.number LIMIT ?""",
-        (query, limit),
-    )
-    return [(str(row[0]), float(row[1])) for row in rows]
+    wanted = 2 * limit
+    while True:
+        ranked = db.execute(
+            f"SELECT rowid, -rank FROM {TEXT} WHERE {TEXT} MATCH ? ORDER BY rank, rowid LIMIT ?", (query, wanted)
+        ).fetchall()
+        live = [
+            (str(row[0]), float(score))
+            for number, score in ranked
+            if (row := db.execute(f"SELECT id FROM {MEMORIES} WHERE number = ? AND {LIVE}", (number,)).fetchone())
+        ]
+        if len(live) >= limit or len(ranked) < wanted:
+            return live[:limit]
+        wanted *= 4
+
+
+def _telling(db: sqlite3.Connection, words: list[str]) -> list[str]:
+    """The words without those that stand in every tenth record of a large registry: they rank nothing and cost most."""
+    if not words:
+        return []
+    total: int = db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()[0]
+    marks = ", ".join("?" * len(words))
+    common = {
+        str(row[0])
+        for row in db.execute(f"SELECT term FROM {WORDS} WHERE term IN ({marks}) AND doc > ?", (*words, total // 10))
+        if total >= COMMON_FROM
+    }
+    return [word for word in words if word not in common] or words
 
 
 def changed_since(db: sqlite3.Connection, position: int) -> list[tuple[str, int]]:
@@ -372,9 +404,13 @@ def _record_of(row: sqlite3.Row) -> Record:
         detail=row["detail"],
         rationale=row["rationale"],
         question_context=row["question_context"],
-        tables=tuple(json.loads(row["tables"])),
-        concepts=tuple(json.loads(row["concepts"])),
+        tables=_list(row["tables"]),
+        concepts=_list(row["concepts"]),
     )
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
 
 
 def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> Entry:

@@ -50,7 +50,7 @@ class TimelineView(View):
                 iso_utc(envelope.at),
                 envelope.actor,
                 envelope.role,
-                envelope.reason,
+                envelope.reason or getattr(event, "reason", ""),
                 envelope.correlation_id,
                 envelope.stream,
                 envelope.version,
@@ -67,9 +67,8 @@ def describe(event: Event) -> str:
     """The event's own fields in one short line, long texts left out: they are read from their stream."""
     if isinstance(event, Decided):
         return event.subject
-    fields = event.model_dump(mode="json", exclude_defaults=True)
-    shown = {name: value for name, value in fields.items() if name in _SHOWN and value not in ("", [], None)}
-    return ", ".join(f"{name} {_short(value)}" for name, value in shown.items())
+    fields = {name: getattr(event, name) for name in type(event).model_fields if name in _SHOWN}
+    return ", ".join(f"{name} {_short(value)}" for name, value in fields.items() if value)
 
 
 _SHOWN = (
@@ -88,11 +87,7 @@ _SHOWN = (
 
 
 def _short(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(
-            f"{one['session_id']}:{one['seq']}" if isinstance(one, dict) else str(one) for one in value[:20]
-        )
-    text = str(value)
+    text = " ".join(str(one) for one in value[:20]) if isinstance(value, tuple) else str(value)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -130,6 +125,13 @@ class Filter:
 
 def lines(db: sqlite3.Connection, wanted: Filter, *, limit: int = -1, offset: int = 0) -> tuple[list[Line], int]:
     """The lines in order of position, and how many there are in all."""
+    where, values = _conditions(wanted)
+    total: int = db.execute(f"SELECT count(*) FROM {EVENTS} {where}", values).fetchone()[0]
+    rows = db.execute(f"SELECT * FROM {EVENTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset))
+    return [Line(**dict(row)) for row in rows], total
+
+
+def _conditions(wanted: Filter) -> tuple[str, list[object]]:
     conditions: list[tuple[str, object]] = [
         ("actor = ?", wanted.actor),
         ("kind = ?", wanted.kind),
@@ -141,10 +143,14 @@ def lines(db: sqlite3.Connection, wanted: Filter, *, limit: int = -1, offset: in
     ]
     used = [(text, value) for text, value in conditions if value not in ("", None)]
     where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
-    values = [value for _, value in used]
-    total: int = db.execute(f"SELECT count(*) FROM {EVENTS} {where}", values).fetchone()[0]
-    rows = db.execute(f"SELECT * FROM {EVENTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset))
-    return [Line(**dict(row)) for row in rows], total
+    return where, [value for _, value in used]
+
+
+def count_by_kind(db: sqlite3.Connection, wanted: Filter) -> dict[str, int]:
+    """How many of the lines there are of each kind, most first."""
+    where, values = _conditions(wanted)
+    rows = db.execute(f"SELECT kind, count(*) FROM {EVENTS} {where} GROUP BY kind ORDER BY count(*) DESC, kind", values)
+    return {str(row[0]): int(row[1]) for row in rows}
 
 
 def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> list[Line]:

@@ -18,7 +18,7 @@ from projections.loop import LedgerReader, Progress
 from projections.registry import Record
 
 VERSION = 1
-BATCH = 64  # records embedded and written at a time
+BATCH = 256  # records embedded and written at a time
 MEND = "tht index rebuild makes it anew beside the old one"
 
 
@@ -26,7 +26,7 @@ def memory_ref(memory_id: str) -> str:
     return f"memory:{memory_id}"
 
 
-def _points(records: Sequence[tuple[Record, str, int]], embedder: Embedder) -> list[Point]:
+def points_of(records: Sequence[tuple[Record, str, int]], embedder: Embedder) -> list[Point]:
     """One point a chunk of each record's index text. Records come with content hash and position."""
     pieces = [
         (record, content_hash, position, number, chunk)
@@ -100,7 +100,7 @@ def catch_up_index(
 
 def _write(db: sqlite3.Connection, index: VectorIndex, embedder: Embedder, memory_ids: Sequence[str]) -> None:
     live = [found for memory_id in memory_ids if (found := registry.live_record(db, memory_id))]
-    points = _points(live, embedder)
+    points = points_of(live, embedder)
     index.delete_refs([memory_ref(memory_id) for memory_id in memory_ids])
     if points:
         index.upsert(points)
@@ -134,7 +134,7 @@ def rebuild_index(
     try:
         for start in range(0, len(records), BATCH):
             batch = records[start : start + BATCH]
-            fresh.upsert(_points(batch, embedder))
+            fresh.upsert(points_of(batch, embedder))
             if progress:
                 progress(start + len(batch), len(records))
         chain = ledger.chain_at(position) or ""
@@ -175,7 +175,7 @@ def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
     checkpoint = index.checkpoint()
     position = checkpoint.position if checkpoint else 0
     behind = frozenset(memory_ref(memory_id) for memory_id, _ in registry.changed_since(db, position))
-    wanted = {memory_ref(record.id): content_hash for record, content_hash, _ in registry.live_records(db)}
+    wanted = {memory_ref(memory_id): content_hash for memory_id, content_hash in registry.live_hashes(db)}
     held: dict[str, set[str]] = {}
     for payload in index.scan():
         held.setdefault(str(payload["ref"]), set()).add(str(payload["content_hash"]))

@@ -80,14 +80,15 @@ class Checkpoint:
 
 
 class VectorIndex(ABC):
-    """One generation of the index. Cosine; every write is durable when the method returns."""
+    """One generation of the index. Cosine. Points are durable when the checkpoint saved after them is."""
 
     @abstractmethod
     def checkpoint(self) -> Checkpoint | None:
         """The last saved checkpoint, kept inside the collection; it is never a search result and never counted."""
 
     @abstractmethod
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None: ...
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Make all points written before durable, then the checkpoint: it never speaks of points that are lost."""
 
     @abstractmethod
     def upsert(self, points: Sequence[Point]) -> None: ...
@@ -126,7 +127,8 @@ class IndexStore(ABC):
     def current(self) -> VectorIndex | None:
         """Open the current generation; None when there is none yet.
 
-        Raises IndexBusy when another process holds it beyond the bounded wait, IndexUnavailable when it is away or broken.
+        Raises IndexBusy when another process holds it beyond the bounded wait, IndexUnavailable when it is away or
+        broken.
         """
 
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -171,10 +172,25 @@ def test_only_the_owner_reads_it(path: Path) -> None:
 def test_clear_forgets_and_leaves_no_trace_in_the_file(path: Path) -> None:
     cached = used(path, ["the secret"])
     blob = array("f", expected(["the secret"])[0]).tobytes()
+    assert any(blob in file.read_bytes() for file in path.parent.iterdir())
     cached.clear()
-    cached.close()
     assert not any(blob in file.read_bytes() for file in path.parent.iterdir())
+    cached.close()
     assert used(path, ["the secret"]).misses == 1
+
+
+def test_a_new_cache_that_another_process_is_just_writing_is_waited_for(path: Path) -> None:
+    """SQLite itself refuses to switch such a file to WAL at once, whatever its time-out."""
+    path.parent.mkdir(parents=True)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE something (x)")
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, lambda: other.execute("COMMIT"))
+    release.start()
+    cached = used(path)
+    release.join()
+    other.close()
+    assert cached.notice is None
 
 
 def test_processes_that_open_a_new_cache_at_once_all_answer(path: Path) -> None:

@@ -177,7 +177,7 @@ class TestOrder:
         assert refs(index, limit=5) == ["r000", "r001", "r002", "r003", "r004"]
 
     def test_scores_that_differ_only_by_rounding_are_equal(self, index: VectorIndex) -> None:
-        index.upsert([point("b", [1.0, 1e-5, 0, 0]), point("a", [1.0, 2e-5, 0, 0])])
+        index.upsert([point("b", EAST), point("a", [1.0, 6e-4, 0, 0])])
         assert refs(index) == ["a", "b"]
 
     def test_the_answer_is_the_true_nearest(self, index: VectorIndex) -> None:

@@ -1,0 +1,116 @@
+"""The ledgers that the contract suite runs on, and what other processes do to them. PostgreSQL joins as one class more."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from adapters.ledger import By, Committed, Draft, Ledger
+from adapters.workspace import create_workspace
+from domain.event import Event
+from domain.session import DecisionRetracted, PhaseEntered, SessionOpened
+
+ADA = By("human:ada")
+START = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def ticking() -> Callable[[], datetime]:
+    """A clock that moves by one second each time that it is read."""
+    ticks = itertools.count()
+    return lambda: START + timedelta(seconds=next(ticks))
+
+
+class Backend(Protocol):
+    """One kind of database below the ledger."""
+
+    def __init__(self, folder: Path) -> None: ...
+
+    def create(self) -> Ledger:
+        """A new, empty ledger."""
+        ...
+
+    def reopen(self) -> Ledger:
+        """The same ledger on connections of its own, as another process opens it."""
+        ...
+
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """SQL past the ledger, committed, as somebody with access to the database runs it."""
+        ...
+
+    def tamper(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """The same, with the triggers that forbid it taken away first."""
+        ...
+
+
+class Sqlite:
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "ledger.sqlite3"
+
+    def create(self) -> Ledger:
+        ledger = self.reopen()
+        ledger.recorder.create("ledger-1")
+        return ledger
+
+    def reopen(self) -> Ledger:
+        return Ledger(self.path, ticking())
+
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path)) as db, db:
+            return db.execute(statement, parameters).fetchall()
+
+    def tamper(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        with closing(sqlite3.connect(self.path)) as db, db:
+            for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+                db.execute(f"DROP TRIGGER {name}")
+            db.execute(statement, parameters)
+
+
+BACKENDS: tuple[type[Backend], ...] = (Sqlite,)
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def opened(session_id: str = "s1") -> SessionOpened:
+    return SessionOpened(session_id=session_id, question="How many?")
+
+
+def entered() -> PhaseEntered:
+    return PhaseEntered(phase="F2")
+
+
+def append(ledger: Ledger, *placed: tuple[str, Event], by: By = ADA, command: Sequence[object] = ("test",)) -> Committed:
+    """Record these events on their streams, in one command."""
+
+    def work(draft: Draft) -> None:
+        for stream, event in placed:
+            if stream not in draft.versions:
+                draft.load(stream)
+            draft.append(stream, (event,))
+
+    return ledger.transact(work, by, command)
+
+
+# -- what other processes do -------------------------------------------------------------------------------------------
+
+
+def append_many(backend: type[Backend], folder: Path, writer: int, times: int) -> None:
+    """Append to a stream of its own and to one that all writers share, `times` times."""
+    ledger = backend(folder).reopen()
+    for number in range(times):
+        mine = DecisionRetracted(seq=writer * 1_000 + number)
+        append(ledger, (f"session/w{writer}", mine), ("session/shared", mine), by=By(f"agent:w{writer}"))
+    ledger.close()
+
+
+def create_and_write(home: Path, writer: int) -> str:
+    """Make the workspace together with others, and record one event in it; returns the ledger's id."""
+    with create_workspace(home, "default") as workspace:
+        append(workspace.ledger, (f"session/w{writer}", opened(f"w{writer}")))
+        workspace.caught_up()
+        return workspace.ledger.recorder.ledger_id()
