@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 import tomli_w
 
-from domain.errors import HomeNotWritable, InvalidInput, UnknownSetting
+from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 
 Value = str | bool | int | float
 Origin = Literal["default", "config.toml", "environment"]
@@ -107,27 +110,34 @@ class Config:
         except OSError as error:
             raise HomeNotWritable(f"{path} cannot be read: {error.strerror}", "check the permissions") from error
         reviewers = table.pop(_TOKENS, {})
-        stored = {key: find_setting(key).parse(value) for key, value in _flat(table)}
+        stored = {key: find_setting(key, str(path)).parse(value) for key, value in _flat(table)}
         return cls(path, stored, {str(name): str(token) for name, token in reviewers.items()}, environment)
 
     def value(self, key: str) -> Any:
         return self._resolve(find_setting(key))[0]
 
     def listed(self) -> list[Shown]:
-        return [Shown(setting.key, *self._resolve(setting), setting.about) for setting in SETTINGS]
+        return [self.shown(setting.key) for setting in SETTINGS]
+
+    def shown(self, key: str) -> Shown:
+        """A setting as it may be shown, secrets left out."""
+        setting = find_setting(key)
+        value, origin = self._resolve(setting)
+        return Shown(key, _without_secrets(value), origin, setting.about)
 
     def set(self, key: str, value: object) -> Value:
         """Store one setting; returns the value in its type."""
-        if key == "ledger.id":
-            raise InvalidInput("ledger.id says which ledger the home belongs to and is not changed by hand")
-        parsed = find_setting(key).parse(value)
+        parsed = _changeable(key).parse(value)
         self.stored[key] = parsed
         self.save()
         return parsed
 
     def unset(self, key: str) -> None:
-        find_setting(key)
-        self.stored.pop(key, None)
+        """Back to the default. NothingChanged when the file does not hold it."""
+        _changeable(key)
+        if key not in self.stored:
+            raise NothingChanged(f"{key} is not set in {self.path.name}")
+        del self.stored[key]
         self.save()
 
     def save(self) -> None:
@@ -151,15 +161,36 @@ class Config:
         return setting.default, "default"
 
 
-def find_setting(key: str) -> Setting:
-    if key not in _BY_KEY:
-        raise UnknownSetting(f"there is no setting {key!r}")
-    return _BY_KEY[key]
+def find_setting(key: str, where: str = "") -> Setting:
+    """The setting of this name. UnknownSetting names the nearest ones; `where` says in which file it stands."""
+    if key in _BY_KEY:
+        return _BY_KEY[key]
+    near = get_close_matches(key, _BY_KEY, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else ""
+    if where:
+        raise UnknownSetting(f"{where} has a setting that nobody knows: {key!r}", hint or f"remove it from {where}")
+    raise UnknownSetting(f"there is no setting {key!r}", hint)
+
+
+def _without_secrets(value: Value) -> Value:
+    """A value as it may be shown: what stands in a URL as user, password or query is nobody else's."""
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    parts = urlsplit(value)
+    login, _, host = parts.netloc.rpartition("@")
+    shown = parts._replace(netloc=f"***@{host}" if login else host, query="***" if parts.query else "")
+    return urlunsplit(shown)
+
+
+def _changeable(key: str) -> Setting:
+    if key == "ledger.id":
+        raise InvalidInput("ledger.id says which ledger the home belongs to and is not changed by hand")
+    return find_setting(key)
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file so that readers see the old or the new one, never a part; owner-only."""
-    temporary = path.with_name(path.name + ".tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # its own: two processes may write at once
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(content)
@@ -167,6 +198,8 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise HomeNotWritable(
             f"{path} cannot be written: {error.strerror}", "check the disk and permissions"
         ) from error

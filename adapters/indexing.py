@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters.ledger import By, Draft
 from adapters.sessions import Sessions
@@ -28,6 +28,9 @@ from projections.index.follow import (
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
 from projections.loop import Progress
 from projections.search import Hit
+
+if TYPE_CHECKING:
+    from adapters.vector_cache import CachedEmbedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,19 @@ class IndexStatus:
             "problem": self.problem,
             **self.engine,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A new index: its points, and how many texts were embedded for it or found in the cache."""
+
+    points: int
+    embedded: int
+    cached: int
+    notice: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {"points": self.points, "embedded": self.embedded, "cached": self.cached, "notice": self.notice}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +94,7 @@ class Indexing:
     def __init__(self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.workspace = workspace
         self.monotonic = monotonic
+        self._embedders: dict[str, CachedEmbedder] = {}
 
     @cached_property
     def store(self) -> IndexStore:
@@ -93,24 +110,30 @@ class Indexing:
         return EdgeStore(self.workspace.paths.index, wait=config.value("index.wait"))
 
     @cached_property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CachedEmbedder:
         """The configured one, with its vectors cached."""
         return self.embedder_of(self.workspace.config.value("embedder.model"))
 
-    def embedder_of(self, model: str) -> Embedder:
+    def embedder_of(self, model: str) -> CachedEmbedder:
         from adapters.embedding import embedder_from
         from adapters.vector_cache import CachedEmbedder
 
-        return CachedEmbedder(embedder_from(model), self.workspace.paths.vectors)
+        if model not in self._embedders:
+            self._embedders[model] = CachedEmbedder(embedder_from(model), self.workspace.paths.vectors)
+            self.workspace.closers.append(self._embedders[model].close)
+        return self._embedders[model]
 
     # -- commands
 
-    def rebuild(self, progress: Progress | None = None) -> int:
-        """A new index beside the old one from the registry, then swapped in; returns the number of points."""
+    def rebuild(self, progress: Progress | None = None) -> Rebuilt:
+        """A new index beside the old one from the registry, then swapped in."""
+        embedder = self.embedder
+        cached, embedded = embedder.hits, embedder.misses
         with self.workspace.snapshot() as (db, position):
-            return rebuild_index(
-                self.workspace.ledger, db, self.store, self.embedder, position=position, progress=progress
+            points = rebuild_index(
+                self.workspace.ledger, db, self.store, embedder, position=position, progress=progress
             )
+        return Rebuilt(points, embedder.misses - embedded, embedder.hits - cached, embedder.notice or "")
 
     def catch_up(self, may_go_on: Callable[[], bool] = lambda: True, progress: Progress | None = None) -> Checkpoint:
         """Bring the index to the head, as far as `may_go_on` lets it; an index of another model is made anew."""
@@ -179,12 +202,12 @@ class Indexing:
         return changed_since(self.workspace.file.db, position)
 
     def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
-        deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))
         db = self.workspace.file.db
         with self._open() as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
             vector = self._embedder_for(checkpoint).embed_query(question)
+            deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
             checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None)
             return search.by_vector(db, index, vector, limit=limit, without=without), checkpoint.position
 

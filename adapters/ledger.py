@@ -18,9 +18,12 @@ from domain.errors import KeyReused, LedgerDamaged, LostRace
 from domain.event import STREAMS, Envelope, Event, stream_id
 from domain.text import digest
 from projections.loop import Broken, Head
+from projections.verify import Finding
 
 ATTEMPTS = 25  # each failed one means that somebody else succeeded
 PAGE = 500  # events
+RESTORE = "tht restore FILE brings a backup back"
+UPGRADE = "upgrade tht if a newer one wrote this event; else tht restore FILE brings a backup back"
 
 E = TypeVar("E", bound=Event)
 
@@ -59,6 +62,7 @@ class Draft:
     ledger: Ledger
     versions: dict[str, int] = field(default_factory=dict)
     added: list[tuple[str, Event]] = field(default_factory=list)
+    begins: set[int] = field(default_factory=set)  # where in `added` another command of a bulk begins
 
     def load(self, stream: str) -> list[Envelope]:
         """The recorded events of a stream. Appending to it succeeds only if nobody else did after this."""
@@ -77,12 +81,18 @@ class Draft:
             raise LookupError(f"{stream} must be loaded before it is appended to")
         self.added.extend((stream, event) for event in events)
 
+    def begin(self) -> None:
+        """What is appended from here on is a command of its own, though saved in the same transaction: imports."""
+        self.begins.add(len(self.added))
+
     def envelopes(self, by: By, at: datetime, key: str) -> list[Envelope]:
         versions = dict(self.versions)
         correlation = ""
         made: list[Envelope] = []
-        for stream, event in self.added:
+        for index, (stream, event) in enumerate(self.added):
             versions[stream] += 1
+            if index in self.begins:
+                correlation = ""
             correlation = correlation or str(uuid5(STREAMS, f"{stream}@{versions[stream]}"))
             made.append(
                 Envelope(stream, versions[stream], 0, at, by.actor, by.role, by.reason, correlation, key, event)
@@ -201,32 +211,59 @@ class Ledger:
     def _envelope(self, stored: object) -> Envelope:
         return self.mapper.to_domain_event(cast("Notification", stored))
 
-    def find_damage(self) -> Iterator[tuple[int, str]]:
-        """Level 1 of verify: positions and stream versions without gaps, an unbroken chain, every event decodes.
-
-        Yields (position, what is wrong there).
-        """
+    def find_damage(self) -> Iterator[Finding]:
+        """Level 1 of verify: positions and stream versions without gaps, an unbroken chain, every event decodes."""
         for complaint in self.recorder.integrity():
-            yield 0, f"SQLite: {complaint}"
-        chain, position = GENESIS, 0
+            yield Finding("ledger", "ledger.sqlite3", f"SQLite: {complaint}", RESTORE)
+        head, at_head = self.head(), GENESIS.hex()
+        chain: bytes | None = GENESIS
+        position = 0
         versions: dict[object, int] = {}
-        for link in self.links():
+        for link in self._readable(head.position):
+            if isinstance(link, Finding):
+                yield link
+                chain, position = None, position + 1
+                continue
             event = link.notification
+            where = f"position {event.id}"
             if event.id != position + 1:
-                yield event.id, f"positions {position + 1} to {event.id - 1} are missing"
-            position, expected = event.id, next_link(chain, event)
-            if expected != link.chain:
-                yield position, "the chain is broken: this event or one before it is not what was recorded"
-            chain = link.chain
+                yield Finding("ledger", where, f"positions {position + 1} to {event.id - 1} are missing", RESTORE)
+            if chain is not None and next_link(chain, event) != link.chain:
+                yield Finding("ledger", where, "the chain is broken: it is not what was recorded", RESTORE)
+            position, chain = event.id, link.chain
+            at_head = chain.hex() if position == head.position else at_head
             version = versions.get(event.originator_id, 0) + 1
             if event.originator_version != version:
-                yield position, f"stream version {event.originator_version} where {version} was expected"
+                what = f"stream version {event.originator_version} where {version} was expected"
+                yield Finding("ledger", where, what, RESTORE)
             versions[event.originator_id] = event.originator_version
-            try:
-                envelope = self.decode(link)
-                if stream_id(envelope.stream) != event.originator_id:
-                    yield position, f"stands in a stream that is not its own ({envelope.stream})"
-            except LedgerDamaged as error:
-                yield position, error.message
-        if (position, chain.hex()) != (self.head().position, self.head().chain):
-            yield position, f"the recorded head is {self.head().position}, the last event {position}: the tail is cut"
+            yield from self._undecodable(link)
+        if position < head.position or at_head != head.chain:
+            what = f"the recorded head is {head.position} with another chain; the last event is {position}: a cut tail"
+            yield Finding("ledger", f"position {position}", what, RESTORE)
+        elif position > self.head().position:
+            yield Finding("ledger", f"position {position}", f"stands beyond the head, {head.position}", RESTORE)
+
+    def _readable(self, last: int) -> Iterator[Link | Finding]:
+        """Every stored event, and for one that cannot even be read a finding, so that the others are still checked."""
+        position = 0
+        try:
+            for link in self.links():
+                yield link
+                position = link.notification.id
+        except LedgerDamaged:
+            for one in range(position + 1, last + 1):
+                try:
+                    yield from self.recorder.select_links(one, 1, one)
+                except LedgerDamaged as error:
+                    yield Finding("ledger", f"position {one}", error.message, RESTORE)
+
+    def _undecodable(self, link: Link) -> Iterator[Finding]:
+        where = f"position {link.notification.id}"
+        try:
+            envelope = self.decode(link)
+        except LedgerDamaged as error:
+            yield Finding("ledger", where, error.message, UPGRADE)
+            return
+        if stream_id(envelope.stream) != link.notification.originator_id:
+            yield Finding("ledger", where, f"stands in a stream that is not its own ({envelope.stream})", RESTORE)

@@ -12,9 +12,12 @@ from uuid import UUID
 
 from eventsourcing.persistence import JSONTranscoder, Mapper, Notification, StoredEvent
 
+from domain import memory, recall, session
 from domain.errors import LedgerDamaged
 from domain.event import Envelope, decode_event, iso_utc
 from domain.text import canonical_json
+
+EVENT_MODULES = (memory, recall, session)  # imported here: an event whose module is not would be unknown
 
 
 class EnvelopeMapper(Mapper[UUID]):

@@ -180,7 +180,8 @@ class Review:
         first reviewer. Raises StaleCandidate, SelfReview, ReviewerNeeded, NotACandidate, MemoryNotLive.
         """
         reviewer = self._reviewer(by, token)
-        self.workspace.caught_up()
+        if into or replaces:
+            self.workspace.caught_up()  # only the registry knows the stream of a memory named by its id
         before: list[Saved] = []
 
         def work(draft: Draft) -> None:

@@ -60,6 +60,15 @@ SCHEMA = (
         BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
     """CREATE TRIGGER IF NOT EXISTS events_last BEFORE DELETE ON events
         BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    # INSERT OR REPLACE deletes without firing the trigger above
+    """CREATE TRIGGER IF NOT EXISTS events_new BEFORE INSERT ON events WHEN EXISTS (
+            SELECT 1 FROM events WHERE position = NEW.position
+            UNION ALL SELECT 1 FROM events
+                WHERE originator_id = NEW.originator_id AND originator_version = NEW.originator_version
+        ) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this place is taken'); END""",
+    """CREATE TRIGGER IF NOT EXISTS keys_new BEFORE INSERT ON idempotency
+        WHEN EXISTS (SELECT 1 FROM idempotency WHERE key = NEW.key)
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this key is taken'); END""",
     """CREATE TRIGGER IF NOT EXISTS keys_stay BEFORE UPDATE ON idempotency
         BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
     """CREATE TRIGGER IF NOT EXISTS keys_last BEFORE DELETE ON idempotency
@@ -235,10 +244,14 @@ class LedgerRecorder(SQLiteApplicationRecorder):
 
 
 def _link(row: Any) -> Link:
+    try:
+        originator_id = UUID(row["originator_id"])
+    except (ValueError, TypeError, AttributeError):  # a damaged row may hold anything
+        raise LedgerDamaged(f"the event at position {row['position']} has no stream id") from None
     return Link(
         Notification(
             id=row["position"],
-            originator_id=UUID(row["originator_id"]),
+            originator_id=originator_id,
             originator_version=row["originator_version"],
             topic=row["topic"],
             state=row["state"],
@@ -264,12 +277,14 @@ def translated(path: Path) -> Iterator[None]:
         raise
     except (sqlite3.Error, PersistenceError) as error:
         raise explain(error, path) from error
+    except UnicodeDecodeError as error:  # the message itself quotes damaged bytes
+        raise LedgerDamaged(f"{path.name} is damaged: what SQLite says about it is no text") from error
 
 
 def explain(error: Exception, path: Path) -> Unavailable:
     """The domain's error for a database failure."""
     text = str(error).lower()
-    if "malformed" in text or "not a database" in text or "corrupt" in text:
+    if any(word in text for word in ("malformed", "not a database", "corrupt", "could not decode")):
         return LedgerDamaged(f"{path.name} is damaged: {error}") if _is_ledger(path) else _damaged_view(path, error)
     if "no such table" in text:
         return LedgerDamaged(f"{path.name} is no ledger of tht: {error}")

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from adapters.config import Config
 from adapters.ledger import Ledger
+from adapters.locks import alone
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
 from domain.event import iso_utc
 from projections import timeline
@@ -70,6 +71,11 @@ class Paths:
     def config(self) -> Path:
         return self.folder / "config.toml"
 
+    @property
+    def lock(self) -> Path:
+        """Held while the workspace is made, or its views are rebuilt."""
+        return self.folder / "workspace.lock"
+
 
 class Workspace:
     """Ledger, views, index and settings of one workspace. Use `open_workspace` or `create_workspace`."""
@@ -77,8 +83,11 @@ class Workspace:
     def __init__(self, name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> None:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
         self.ledger = Ledger(paths.ledger, clock)
+        self.closers: list[Callable[[], None]] = []  # of what others opened for it
 
     def close(self) -> None:
+        while self.closers:
+            self.closers.pop()()
         if "file" in self.__dict__:
             self.file.close()
         self.ledger.close()
@@ -135,10 +144,15 @@ class Workspace:
         return [known[name] for name in names] or list(known.values())
 
     def rebuild_views(self, names: tuple[str, ...] = (), progress: Progress | None = None) -> list[View]:
-        """Replay views from the first event beside the old ones, then swap. A damaged file is made anew."""
-        try:
-            self.file.db.execute("SELECT count(*) FROM projections")
-        except (HomeNotWritable, sqlite3.DatabaseError):
+        """Replay views from the first event beside the old ones, then swap. A damaged file is made anew.
+
+        One process at a time, as they share the scratch copy; HomeNotWritable when another one takes too long.
+        """
+        with alone(self.paths.lock, "the views are being rebuilt by another process"):
+            return self._rebuild_views(names, progress)
+
+    def _rebuild_views(self, names: tuple[str, ...], progress: Progress | None) -> list[View]:
+        if self._views_are_damaged():
             if "file" in self.__dict__:
                 self.file.close()
                 del self.__dict__["file"]
@@ -146,6 +160,23 @@ class Workspace:
         views = self.views_named(names)
         rebuild(self.ledger, self.file, views, self.paths.scratch, progress)
         return views
+
+    def _views_are_damaged(self) -> bool:
+        """Whether SQLite finds the file unsound, anywhere in it. A lock or a full disk is raised."""
+        try:
+            for table in ("projections", "parked"):
+                self.file.db.execute(f"SELECT * FROM {table}").fetchall()
+            return bool(self.file.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
+        except sqlite3.OperationalError as error:
+            if "decode" in str(error):
+                return True
+            raise
+        except sqlite3.DatabaseError:
+            return True
+        except HomeNotWritable as error:
+            if isinstance(error.__cause__, sqlite3.OperationalError):
+                raise
+            return True
 
 
 def parse_time(text: str) -> datetime:
@@ -165,21 +196,30 @@ def parse_time(text: str) -> datetime:
 def create_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
     """Make the workspace, or open it when it is there. Folders and files are its owner's only."""
     paths = Paths(home / _checked(name))
-    if paths.ledger.exists():
+    if "ledger.id" in Config.load(paths.config).stored:
         return open_workspace(home, name, clock)
-    config = Config.load(paths.config)
-    _refuse_lost_ledger(config, paths)
     try:
         paths.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(paths.folder, 0o700)
     except OSError as error:
         raise HomeNotWritable(f"{paths.folder} cannot be made: {error.strerror}", "choose another --home") from error
+    with alone(paths.lock):
+        return _made(name, paths, clock)
+
+
+def _made(name: str, paths: Paths, clock: Callable[[], datetime]) -> Workspace:
+    """Under the lock: what another process has made meanwhile, or began to make when it was killed, is kept."""
+    config = Config.load(paths.config)
+    _refuse_lost_ledger(config, paths)
     workspace = Workspace(name, paths, config, clock)
-    workspace.ledger.recorder.create(new_ledger_id())
-    os.chmod(paths.ledger, 0o600)
-    config.stored["ledger.id"] = workspace.ledger.recorder.ledger_id()
-    config.save()
-    return workspace
+    try:
+        if "ledger.id" not in config.stored:
+            workspace.ledger.recorder.create(new_ledger_id())
+            os.chmod(paths.ledger, 0o600)
+    except BaseException:
+        workspace.close()
+        raise
+    return _checked_history(workspace)
 
 
 def open_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
@@ -189,7 +229,14 @@ def open_workspace(home: Path, name: str, clock: Callable[[], datetime] = system
     if not paths.ledger.exists():
         _refuse_lost_ledger(config, paths)
         raise NoHome(f"there is no workspace {name!r} in {home}", f"tht --home {home} --workspace {name} init makes it")
-    workspace = Workspace(name, paths, config, clock)
+    if "ledger.id" in config.stored:
+        return _checked_history(Workspace(name, paths, config, clock))
+    with alone(paths.lock):  # another process may be making it right now
+        return _checked_history(Workspace(name, paths, Config.load(paths.config), clock))
+
+
+def _checked_history(workspace: Workspace) -> Workspace:
+    config, paths = workspace.config, workspace.paths
     try:
         ledger_id = workspace.ledger.recorder.ledger_id()
     except BaseException:
@@ -216,7 +263,7 @@ def _checked(name: str) -> str:
 
 def _refuse_lost_ledger(config: Config, paths: Paths) -> None:
     """A home that had a ledger does not silently get a new, empty one."""
-    if "ledger.id" in config.stored:
+    if "ledger.id" in config.stored and not paths.ledger.exists():
         raise LedgerDamaged(
             f"{paths.ledger} is missing: this home belongs to ledger {config.stored['ledger.id']}",
             "put it back, or tht restore a backup into another workspace",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -95,6 +96,9 @@ def _run(given: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone: nothing left to say
         return 1
+    except sqlite3.DatabaseError as error:  # of the views: the ledger and the vector cache speak for themselves
+        hint = "they hold nothing of their own: tht projection rebuild makes them anew"
+        return _complain("HomeNotWritable", f"the views cannot be read: {error}", hint, 3, as_json)
     except OSError as error:
         return _complain("HomeNotWritable", str(error), "check the disk and the permissions of the home", 3, as_json)
     except Exception as error:

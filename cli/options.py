@@ -132,8 +132,8 @@ def mutating(command: F) -> F:
 def paged(command: F) -> F:
     """Options of every list: passed as `limit`, `offset`."""
     options = (
-        click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many to show."),
-        click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over."),
+        click.option("--limit", type=click.IntRange(1, 10**9), default=50, show_default=True, help="How many to show."),
+        click.option("--offset", type=click.IntRange(0, 10**12), default=0, help="How many to pass over."),
     )
     for option in reversed(options):
         command = option(command)

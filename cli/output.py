@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ def show(run: Run, as_json: object, for_people: Callable[[], RenderableType | st
 def say(run: Run, text: str) -> None:
     """A line for people, left out with --quiet and --json."""
     if not run.quiet and not run.json:
-        console(run).print(text)
+        console(run).print(text, soft_wrap=True)
 
 
 def note(run: Run, text: str) -> None:
@@ -51,15 +52,43 @@ def note(run: Run, text: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, cut: str = "") -> RenderableType:
-    """A table; `cut` says under it that there is more."""
+    """A table; `cut` says under it that there is more. Ids and times are kept in one piece where they fit.
+
+    A column in which nothing stands is left out.
+    """
+    from rich import box
     from rich.table import Table
 
-    made = Table(title=title or None, title_justify="left", caption=cut or None, caption_justify="left")
-    for column in columns:
-        made.add_column(column, overflow="fold")
+    filled = [number for number in range(len(columns)) if not rows or any(_lines(row[number]) != [""] for row in rows)]
+    columns, rows = [columns[number] for number in filled], [[row[number] for number in filled] for row in rows]
+    whole = _kept_whole(columns, rows)
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=cut or None, caption_justify="left")
+    made.title, made.title_justify = title or None, "left"
+    for number, column in enumerate(columns):
+        made.add_column(column, overflow="fold", no_wrap=number in whole)
     for row in rows:
         made.add_row(*(_cell(value) for value in row))
     return made
+
+
+def _kept_whole(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[int]:
+    """The narrowest columns that together leave others a fifth of the line: breaking an id in two makes it useless."""
+    left = shutil.get_terminal_size().columns * 4 // 5
+    widths = [
+        (max(len(line) for value in (name, *(row[number] for row in rows)) for line in _lines(value)), number)
+        for number, name in enumerate(columns)
+    ]
+    kept = set()
+    for width, number in sorted(widths):
+        left -= width + 2
+        if left < 0:
+            break
+        kept.add(number)
+    return kept
+
+
+def _lines(value: object) -> list[str]:
+    return ("" if value is None else str(value)).splitlines() or [""]
 
 
 def _cell(value: object) -> RenderableType:

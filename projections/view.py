@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,13 +104,21 @@ class ViewsFile:
             if not self._complete():
                 with self.transaction():
                     self._create(genesis)
+            self._require_shape(statement for view in self.views for statement in view.schema)
 
     def _complete(self) -> bool:
         names = {row[0] for row in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if "projections" not in names:
             return False
+        self._require_shape(TRACKING)
         known = {(row[0], row[1]) for row in self.db.execute("SELECT name, version FROM projections")}
         return all((view.name, view.version) in known for view in self.views)
+
+    def _require_shape(self, declared: Iterable[str]) -> None:
+        """SQLite keeps the text of each declaration, and trusts it whatever became of it."""
+        held = {row[0] for row in self.db.execute("SELECT sql FROM sqlite_schema")}
+        if any(statement.replace("IF NOT EXISTS ", "", 1) not in held for statement in declared):
+            raise self._damaged("its tables are not those of its views")
 
     def _create(self, genesis: str) -> None:
         for statement in TRACKING:
@@ -151,19 +159,25 @@ class ViewsFile:
             yield
         except sqlite3.DatabaseError as error:
             raise self._explained(error) from error
+        except UnicodeDecodeError as error:  # the message itself quotes damaged bytes
+            raise self._damaged("what SQLite says about it is no text") from error
 
     def _explained(self, error: sqlite3.DatabaseError) -> ThtError:
         name = self.path.name if self.path else "the scratch view"
         text = str(error).lower()
         if "locked" in text or "busy" in text:
             return HomeNotWritable(f"{name} stayed locked by another process", "wait for it, then try again")
-        if "malformed" in text or "not a database" in text:
-            return HomeNotWritable(
-                f"{name} is damaged: {error}", "it holds nothing of its own: tht projection rebuild makes it anew"
-            )
+        if any(sign in text for sign in ("malformed", "not a database", "could not decode")):
+            return self._damaged(error)
         if "full" in text:
             return HomeNotWritable(f"no space left for {name}", "free some space, then run the command again")
         return HomeNotWritable(f"{name}: {error}", "check the disk and the permissions of the home")
+
+    def _damaged(self, how: object) -> HomeNotWritable:
+        name = self.path.name if self.path else "the scratch view"
+        return HomeNotWritable(
+            f"{name} is damaged: {how}", "it holds nothing of its own: tht projection rebuild makes it anew"
+        )
 
     # -- standing
 

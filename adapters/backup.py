@@ -1,0 +1,231 @@
+"""One file that holds a workspace: the ledger as it was at one moment, the settings, and what to expect of them.
+
+A zip whose members are stored, not packed: none can be longer than the file itself. Views and index are left out; they
+follow by replay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import stat
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from adapters.json_lines import misfit
+from adapters.ledger_check import first_fault
+from adapters.ledger_files import written_in_one_step
+from adapters.sqlite import translated
+from adapters.workspace import Workspace
+from domain.errors import HomeNotWritable, LedgerDamaged, Refused
+from domain.event import iso_utc
+from domain.text import canonical_json
+
+FORMAT: Final = "tht-backup"
+VERSION: Final = 1
+MANIFEST, CONFIG, LEDGER = "manifest.json", "config.toml", "ledger.sqlite3"
+MEMBERS = (MANIFEST, CONFIG, LEDGER)  # in this order
+SMALL = 2**20  # bytes that manifest and settings may have each
+CHUNK = 2**20
+
+Progress = Callable[[int, int], None]
+
+
+class Manifest(BaseModel):
+    """What a backup says of itself. `bytes` and `sha256` are of its ledger's file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    format: Literal["tht-backup"]
+    version: Literal[1]
+    made_at: str
+    ledger_id: str
+    position: int = Field(ge=0)
+    chain: str
+    bytes: int = Field(gt=0)
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A backup whose parts lie beside each other in a folder of their own."""
+
+    manifest: Manifest
+    ledger: Path
+    config: Path
+
+
+# -- backup ------------------------------------------------------------------------------------------------------------
+
+
+def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda done, total: None) -> Manifest:
+    """Write the backup in one step, its owner's only, while others may go on writing to the ledger.
+
+    LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made.
+    """
+    if path.is_dir():
+        raise HomeNotWritable(f"{path} is a folder", "name the file that the backup is to be written to")
+    with _scratch(path.absolute().parent) as folder:
+        copy = folder / LEDGER
+        copy_ledger(workspace.paths.ledger, copy, progress)
+        standing = sound_standing(copy)
+        digest = hashlib.sha256()
+        with copy.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                digest.update(chunk)
+        manifest = Manifest(
+            format=FORMAT,
+            version=VERSION,
+            made_at=iso_utc(workspace.clock()),
+            ledger_id=standing.ledger_id,
+            position=standing.position,
+            chain=standing.chain,
+            bytes=copy.stat().st_size,
+            sha256=digest.hexdigest(),
+        )
+        config = workspace.paths.config.read_bytes() if workspace.paths.config.exists() else b""
+        with written_in_one_step(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(_member(MANIFEST), canonical_json(manifest.model_dump()) + "\n")
+            archive.writestr(_member(CONFIG), config)
+            with copy.open("rb") as source, archive.open(_member(LEDGER), "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, CHUNK)
+    return manifest
+
+
+def copy_ledger(source: Path, target: Path, progress: Progress) -> None:
+    """SQLite's online backup: one consistent state, whatever is written meanwhile."""
+    with translated(source), closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as live:
+        live.execute("PRAGMA busy_timeout = 30000")
+        with closing(sqlite3.connect(target)) as copy:
+            live.backup(copy, progress=lambda _, remaining, total: progress(total - remaining, total))
+    single_file(target)
+
+
+def single_file(path: Path) -> None:
+    """Leave write-ahead logging, so that the database is this one file and nothing beside it."""
+    with translated(path), closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = DELETE")
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    info.external_attr = (stat.S_IFREG | 0o600) << 16
+    return info
+
+
+# -- what a copy of a ledger is ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    ledger_id: str
+    position: int
+    chain: str
+
+
+def sound_standing(path: Path) -> Standing:
+    """Where a copy of a ledger stands, after checking all of it: its tables and triggers, every event, the chain, the
+    keys. LedgerDamaged names the first thing that does not hold. Leaves no file beside it."""
+    if (fault := first_fault(path)) is not None:
+        raise LedgerDamaged(f"the copy of the ledger does not verify: {fault}")
+    with translated(path), closing(sqlite3.connect(path)) as db:
+        position, chain = db.execute("SELECT position, chain FROM head").fetchone()
+        (ledger_id,) = db.execute("SELECT ledger_id FROM about").fetchone()
+    return Standing(ledger_id, position, chain.hex())
+
+
+# -- reading a backup --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def unpacked(path: Path, beside: Path) -> Iterator[Unpacked]:
+    """The backup's parts, verified, in a folder on the disk of `beside` that is gone afterwards.
+
+    Refused for anything that is not exactly a backup as `write_backup` makes it; nothing is touched then.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive)
+            manifest = _manifest(archive.read(members[MANIFEST]))
+            if members[LEDGER].file_size != manifest.bytes:
+                raise Refused(f"{path.name} is no sound backup: its ledger is not as long as it says")
+            with _scratch(beside) as folder:
+                parts = Unpacked(manifest, folder / LEDGER, folder / CONFIG)
+                _require_room(folder, manifest.bytes)
+                parts.config.write_bytes(archive.read(members[CONFIG]))
+                with archive.open(members[LEDGER]) as source:
+                    _write_checked(source, parts.ledger, manifest)
+                _require_as_said(parts)
+                yield parts
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise Refused(f"{path.name} is no backup of tht, or is damaged: {error}") from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """The three members. Anything else, packed, linked, encrypted or out of place, is refused unread."""
+    infos = archive.infolist()
+    names = tuple(info.filename for info in infos)
+    if names != MEMBERS:
+        odd = ", ".join(repr(name[:80]) for name in names[:10] if name not in MEMBERS) or "members missing or twice"
+        raise Refused(f"this is no backup of tht: {odd}")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG) or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 0x1:
+            raise Refused(f"this is no backup of tht: {info.filename} is linked, packed or encrypted")
+        if info.file_size != info.compress_size or (info.filename != LEDGER and info.file_size > SMALL):
+            raise Refused(f"this is no backup of tht: {info.filename} is {info.file_size:,} bytes long")
+    return dict(zip(names, infos, strict=True))
+
+
+def _manifest(content: bytes) -> Manifest:
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError as error:
+        raise Refused(f"the backup's manifest is not understood: {misfit(error)}", "a newer tht may have it") from error
+
+
+def _require_room(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise HomeNotWritable(f"the backup's ledger needs {needed:,} bytes, {free:,} are free", "free some space")
+
+
+def _write_checked(source: IO[bytes], target: Path, manifest: Manifest) -> None:
+    digest = hashlib.sha256()
+    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    if digest.hexdigest() != manifest.sha256:
+        raise Refused("the backup is damaged: its ledger is not what the manifest says", "use another backup")
+
+
+def _require_as_said(parts: Unpacked) -> None:
+    said = parts.manifest
+    try:
+        found = sound_standing(parts.ledger)
+    except LedgerDamaged as error:
+        raise Refused(f"the backup is damaged: {error.message}", "use another backup") from error
+    if found != Standing(said.ledger_id, said.position, said.chain):
+        raise Refused("the backup is damaged: its ledger is not the one that the manifest names", "use another backup")
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".tht-", dir=folder)
+    except OSError as error:
+        raise HomeNotWritable(f"{folder} cannot be written: {error.strerror}", "choose another folder") from error
+    with made as scratch:
+        yield Path(scratch)

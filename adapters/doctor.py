@@ -1,0 +1,177 @@
+"""Looks for what may give trouble: libraries, model, home, disk, locks, environment, clock. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from adapters import model_folder
+from adapters.health import Health
+from adapters.workspace import Workspace
+from domain.errors import ThtError
+from domain.event import iso_utc
+
+State = Literal["ok", "warn", "broken"]
+LITTLE = 200_000_000  # bytes; below it a rebuild beside the old views may not fit
+STRAY = ("CIPHER_KEY", "CIPHER_TOPIC", "COMPRESSOR_TOPIC", "MAPPER_TOPIC", "TRANSCODER_TOPIC", "PERSISTENCE_MODULE")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at, how it is, and what to do about it."""
+
+    name: str
+    state: State
+    what: str
+    mend: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True)
+class Doctor:
+    workspace: Workspace
+    environment: Mapping[str, str]
+
+    def checks(self) -> Iterator[Check]:
+        yield from _libraries()
+        yield self._model()
+        yield from self._home()
+        yield self._disk()
+        yield self._journal()
+        yield self._environment()
+        yield self._clock()
+        yield from self._views()
+        yield from self._index()
+
+    def _model(self) -> Check:
+        """Whether the configured model could be loaded, from its files alone."""
+        setting = str(self.workspace.config.value("embedder.model"))
+        if setting == "none" or setting.startswith("hash"):
+            mend = "tht config set embedder.model minilm finds memories by meaning"
+            return Check("model", "warn", f"embedder.model is {setting}: no search by meaning", mend)
+        try:
+            folder = model_folder.find_model(setting)
+        except ThtError as error:
+            return Check("model", "warn", error.message, error.hint)
+        except ImportError as error:
+            return Check("model", "warn", f"{setting} needs a package: {error}", "install the extra [semantic]")
+        if find_spec("sentence_transformers") is None or find_spec("torch") is None:
+            what = f"{setting} is in {folder}, but sentence-transformers is not installed"
+            return Check("model", "warn", what, "install the extra [semantic]; until then searches go by words")
+        return Check("model", "ok", f"{setting} in {folder}")
+
+    def _home(self) -> Iterator[Check]:
+        folder = self.workspace.paths.folder
+        if not os.access(folder, os.W_OK | os.X_OK):
+            yield Check("home", "broken", f"{folder} cannot be written", "check its owner, its mode and the disk")
+            return
+        open_to_others = [
+            path.name
+            for path in (folder, *sorted(folder.iterdir()))
+            if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077
+        ]
+        if open_to_others:
+            listed = ", ".join(open_to_others)
+            yield Check("home", "warn", f"others can look into {listed}", f"chmod -R go= {folder}")
+        else:
+            yield Check("home", "ok", f"{folder} is its owner's only")
+
+    def _disk(self) -> Check:
+        free = shutil.disk_usage(self.workspace.paths.folder).free
+        if free < LITTLE:
+            mend = "free some space: a rebuild needs room for a second copy of the views"
+            return Check("disk", "warn", f"{free / 1e6:,.0f} MB free", mend)
+        return Check("disk", "ok", f"{free / 1e9:,.1f} GB free")
+
+    def _journal(self) -> Check:
+        """WAL lets readers and a writer work at the same time; some network disks refuse it. Also: who holds a lock."""
+        path = self.workspace.paths.ledger
+        db = sqlite3.connect(path, timeout=0.2, isolation_level=None)
+        try:
+            mode = str(db.execute("PRAGMA journal_mode").fetchone()[0])
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            mend = "wait for the other process, or find out why it hangs; no lock outlives its process"
+            return Check("ledger lock", "warn", f"{path.name}: {error}", mend)
+        finally:
+            db.close()
+        if mode != "wal":
+            return Check("ledger lock", "warn", f"journal mode {mode}, not WAL", "keep the home on a local disk")
+        return Check("ledger lock", "ok", "nobody holds the ledger; WAL")
+
+    def _environment(self) -> Check:
+        found = sorted(name for name in self.environment if name.endswith(STRAY))
+        if found:
+            what = f"{', '.join(found)} in the environment: no effect on tht, stored bytes stay as they are"
+            return Check("environment", "warn", what, f"unset {' '.join(found)}, unless another program needs it")
+        return Check("environment", "ok", "no variables of the event store that could be mistaken for ours")
+
+    def _clock(self) -> Check:
+        head = self.workspace.ledger.head()
+        last = self.workspace.ledger.read(head.position - 1, 1) if head.position else []
+        at = getattr(last[0], "at", None) if last else None
+        now = self.workspace.clock()
+        if at is not None and now < at:
+            what = f"the clock says {iso_utc(now)}, the last event was recorded at {iso_utc(at)}"
+            return Check("clock", "warn", what, "set the clock; order is by position, so nothing is lost")
+        return Check("clock", "ok", iso_utc(now))
+
+    def _views(self) -> Iterator[Check]:
+        status = Health(self.workspace).status()
+        if status.views_problem:
+            yield Check("views", "broken", status.views_problem, "tht projection rebuild")
+        for one in status.projections:
+            name = f"view {one.name}"
+            if one.problem:
+                yield Check(name, "broken", one.problem, f"tht projection rebuild {one.name}")
+            elif one.parked:
+                what = f"{len(one.parked)} parked streams, first {one.parked[0].stream}: {one.parked[0].error}"
+                yield Check(name, "broken", what, f"mend the cause, then tht projection replay {one.name}")
+            else:
+                yield Check(name, "ok", f"version {one.version} at {one.position:,}, {one.lag:,} behind")
+
+    def _index(self) -> Iterator[Check]:
+        report = Health(self.workspace).verify_index()
+        for finding in report.findings:
+            yield Check("index", "broken", f"{finding.where}: {finding.what}", finding.mend)
+        for what in report.notes:
+            yield Check("index", "warn", what, "searches go by words until then")
+        if not report.findings:
+            orphans = "zero index points without a live record" if not report.notes else "no orphans seen"
+            yield Check("index points", "ok", orphans)
+
+
+def _libraries() -> Iterator[Check]:
+    yield Check("python", "ok", platform.python_version())
+    yield _sqlite()
+    for package in ("eventsourcing", "pydantic", "qdrant-client", "qdrant-edge-py"):
+        try:
+            yield Check(package, "ok", version(package))
+        except PackageNotFoundError:
+            yield Check(package, "warn", "not installed", f"pip install {package}")
+
+
+def _sqlite() -> Check:
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
+    except sqlite3.OperationalError:
+        return Check("sqlite", "broken", f"{sqlite3.sqlite_version} without FTS5", "use a Python whose SQLite has FTS5")
+    finally:
+        db.close()
+    if sqlite3.sqlite_version_info < (3, 37):  # the first with STRICT tables
+        return Check(
+            "sqlite", "broken", f"{sqlite3.sqlite_version} is too old", "use a Python with SQLite 3.37 or later"
+        )
+    return Check("sqlite", "ok", f"{sqlite3.sqlite_version} with FTS5")

@@ -1,0 +1,200 @@
+"""Where a workspace stands (status), and whether its parts agree with each other (verify, four levels)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.indexing import Indexing, IndexStatus
+from adapters.projecting import Projecting, ProjectionStatus, scratch_views
+from adapters.workspace import Workspace
+from domain.errors import LedgerDamaged, OtherHistory, ThtError, Unavailable
+from domain.event import Envelope
+from projections.index.follow import compare, require_own_history
+from projections.invariants import broken_invariants
+from projections.loop import Broken, Head, Progress, catch_up
+from projections.verify import Finding, verify_views
+from projections.view import ViewsFile
+
+SHOWN_REFS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Ledger, views and index as found. `views_problem` says why the views cannot be opened."""
+
+    workspace: str
+    home: str
+    ledger_id: str
+    head: Head
+    projections: tuple[ProjectionStatus, ...]
+    views_problem: str
+    index: IndexStatus
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "workspace": self.workspace,
+            "home": self.home,
+            "ledger": {"position": self.head.position, "head": self.head.chain, "id": self.ledger_id},
+            "projections": [one.as_json() for one in self.projections],
+            "views_problem": self.views_problem,
+            "index": self.index.as_json(self.head.position),
+            "chain_head": self.head.chain,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What verify found. `notes` say what is no drift but was not, or could not be, compared."""
+
+    head: Head
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "position": self.head.position,
+            "head": self.head.chain,
+            "findings": [finding.as_json() for finding in self.findings],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class Health:
+    workspace: Workspace
+
+    def status(self) -> Status:
+        """As found: the views' lag is read before anything could move them. No model is loaded."""
+        workspace = self.workspace
+        head = workspace.ledger.head()
+        projections: tuple[ProjectionStatus, ...] = ()
+        problem = ""
+        try:
+            projections = tuple(Projecting(workspace).status())
+        except Unavailable as error:
+            problem = f"{error.message}; {error.hint}"
+        ledger_id = workspace.ledger.recorder.ledger_id()
+        return Status(
+            workspace.name,
+            str(workspace.paths.folder),
+            ledger_id,
+            head,
+            projections,
+            problem,
+            self._index_status(),
+        )
+
+    def verify(self, *, ledger_only: bool = False, with_index: bool = True, progress: Progress | None = None) -> Report:
+        """Ledger, views, index, invariants; nothing is mended or brought up to date on the way."""
+        ledger = self.workspace.ledger
+        head = ledger.head()
+        findings = list(ledger.find_damage())
+        notes: list[str] = []
+        if ledger_only:
+            return Report(head, tuple(findings), ())
+        try:
+            events = list(self._events(head.position))
+        except LedgerDamaged:
+            notes.append("views, index and invariants were not compared: they follow a ledger that is damaged")
+            return Report(head, tuple(findings), tuple(notes))
+        findings += self._invariants(events, notes)
+        scratch = scratch_views(self.workspace)
+        try:
+            findings += self._views(scratch, head.position, notes, progress)
+            if with_index:
+                findings += self._index(scratch, head.position, notes)
+        finally:
+            scratch.close()
+        return Report(head, tuple(findings), tuple(notes))
+
+    def verify_index(self) -> Report:
+        """Level 3 alone: the index against the registry that the ledger gives."""
+        head = self.workspace.ledger.head()
+        notes: list[str] = []
+        scratch = scratch_views(self.workspace)
+        try:
+            findings = list(self._index(scratch, head.position, notes))
+        finally:
+            scratch.close()
+        return Report(head, tuple(findings), tuple(notes))
+
+    # -- parts
+
+    def _index_status(self) -> IndexStatus:
+        indexing = Indexing(self.workspace)
+        try:
+            return indexing.status()
+        except ThtError as error:  # views of another history, say: what is wrong with them is told beside it
+            model = str(self.workspace.config.value("embedder.model"))
+            return IndexStatus(dict(indexing.store.describe()), None, None, model, f"{error.message}; {error.hint}")
+
+    def _events(self, head: int) -> Iterator[Envelope | Broken]:
+        position = 0
+        while position < head:
+            page = self.workspace.ledger.read(position, until=head)
+            if not page:
+                raise LedgerDamaged(f"the ledger has no event {position + 1}, though its head is {head}")
+            yield from page
+            position = page[-1].position
+
+    def _invariants(self, events: list[Envelope | Broken], notes: list[str]) -> Iterator[Finding]:
+        decoded = [event for event in events if isinstance(event, Envelope)]
+        if len(decoded) < len(events):
+            notes.append("the invariants were not checked over the ledger: not every event of it decodes")
+            return
+        yield from broken_invariants(decoded)
+
+    def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:
+        try:
+            for one in Projecting(self.workspace).status():
+                if one.lag > 0:
+                    notes.append(f"the view {one.name} is {one.lag:,} events behind; the next command brings it up")
+            yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
+        except Unavailable as error:
+            yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
+
+    def _index(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
+        """The index against the registry as the ledger gives it, whatever has become of the view."""
+        ledger, store = self.workspace.ledger, Indexing(self.workspace).store
+        try:
+            index = store.current()
+        except Unavailable as error:
+            notes.append(f"the index was not compared: {error.message}")
+            return
+        if index is None:
+            notes.append("the index was not compared: there is none yet; tht index rebuild makes it")
+            return
+        with index:
+            try:
+                checkpoint = index.checkpoint()
+                if checkpoint is None:
+                    yield Finding("index", "checkpoint", "the index was never completed", "tht index rebuild")
+                    return
+                require_own_history(checkpoint, ledger)
+                catch_up(ledger, scratch, until=head)
+                drift = compare(scratch.db, index)
+            except OtherHistory as error:
+                yield Finding("index", "checkpoint", error.message, "tht index rebuild")
+                return
+            except Unavailable as error:
+                notes.append(f"the index was not compared: {error.message}")
+                return
+        if drift.behind:
+            waiting = f"{len(drift.behind)} memories wait for it"
+            notes.append(f"the index is at {checkpoint.position:,} of {head:,}; {waiting}")
+        for word, refs, what in (
+            ("missing", drift.missing, "live and not in the index"),
+            ("stale", drift.stale, "in the index with another text"),
+            ("orphan", drift.orphan, "in the index and not live"),
+        ):
+            if refs:
+                more = f" and {len(refs) - SHOWN_REFS} more" if len(refs) > SHOWN_REFS else ""
+                listed = ", ".join(refs[:SHOWN_REFS]) + more
+                yield Finding("index", word, f"{what}: {listed}", "tht index rebuild")

@@ -1,0 +1,159 @@
+"""A backup brought back: into a workspace that is not there, or to continue one whose history it begins with.
+
+A local history is never replaced. What is there is continued inside SQLite, in one transaction; what is not there
+appears by linking in the finished file. Between the steps the home never names a ledger that it does not have.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.backup import Manifest, Unpacked, unpacked
+from adapters.config import Config
+from adapters.ledger import Ledger
+from adapters.locks import alone
+from adapters.sqlite import LOCK_TIMEOUT, translated
+from adapters.workspace import Paths, system_clock
+from domain.errors import HomeNotWritable, LongerHistory, LostRace, OtherHistory
+from projections.loop import remove_database
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did, or would do: `made` tells that there was no ledger here before."""
+
+    manifest: Manifest
+    appended: int
+    made: bool
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "position": self.manifest.position,
+            "chain": self.manifest.chain,
+            "ledger_id": self.manifest.ledger_id,
+            "made_at": self.manifest.made_at,
+            "appended": self.appended,
+            "made": self.made,
+        }
+
+
+def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restored:
+    """Bring the backup back into the workspace of this folder. Everything is verified before anything is touched.
+
+    LongerHistory when the local history goes on beyond the backup, OtherHistory when it is another one, Refused when
+    the file is no sound backup. A dry run verifies and compares, and stops there.
+    """
+    paths = Paths(folder)
+    missing = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise HomeNotWritable(f"{folder} cannot be made: {error.strerror}", "choose another --home") from error
+    try:
+        with unpacked(path, folder) as parts:
+            if paths.ledger.exists():
+                return _continue(paths, parts, dry_run)
+            return _make(paths, parts, dry_run)
+    finally:
+        if missing and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _make(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
+    manifest = parts.manifest
+    config = Config.load(paths.config if paths.config.exists() else parts.config)
+    before = config.stored.pop("ledger.id", manifest.ledger_id) if paths.config.exists() else manifest.ledger_id
+    if before != manifest.ledger_id:
+        raise OtherHistory(
+            f"the home {paths.folder} belongs to ledger {before}, which is missing; the backup is of another",
+            "restore into a workspace of its own: --workspace NAME",
+        )
+    if dry_run:
+        return Restored(manifest, manifest.position, made=True)
+    config.path = paths.config
+    with alone(paths.lock):
+        if paths.ledger.exists():
+            raise LostRace(f"{paths.ledger} was made meanwhile; nothing was replaced", "look at it, then try again")
+        _save(config, None)
+        remove_database(paths.ledger)  # a write-ahead log that a lost ledger left behind would be played into this one
+        _link_in(parts.ledger, paths.ledger)
+        _save(config, manifest.ledger_id)
+    return Restored(manifest, manifest.position, made=True)
+
+
+def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
+    manifest = parts.manifest
+    local = Ledger(paths.ledger, system_clock)
+    try:
+        head, own_id = local.head(), local.recorder.ledger_id()
+        at_end = local.chain_at(manifest.position)
+    finally:
+        local.close()
+    if at_end is not None and head.position > manifest.position and at_end == manifest.chain:
+        raise LongerHistory(
+            f"the local history goes on to position {head.position}, the backup ends at {manifest.position}",
+            "restore into a workspace of its own: --workspace NAME",
+        )
+    if _chain_at(parts.ledger, head.position) != (bytes.fromhex(head.chain) if head.position else None):
+        raise OtherHistory(
+            f"the backup tells another history than the one here, which ends at position {head.position}",
+            "restore into a workspace of its own: --workspace NAME",
+        )
+    missing = manifest.position - head.position
+    if not dry_run and (missing or own_id != manifest.ledger_id):
+        config = Config.load(paths.config)
+        _save(config, None)
+        _append(paths.ledger, parts.ledger, head.position, manifest.ledger_id)
+        _save(config, manifest.ledger_id)
+    return Restored(manifest, missing, made=False)
+
+
+def _chain_at(ledger: Path, position: int) -> bytes | None:
+    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
+        row = db.execute("SELECT chain FROM events WHERE position = ?", (position,)).fetchone()
+    return bytes(row[0]) if row else None
+
+
+def _append(ledger: Path, backup: Path, position: int, ledger_id: str) -> None:
+    """The backup's events beyond `position`, its keys, head and id, in one transaction. LostRace when it has moved."""
+    with translated(ledger), closing(sqlite3.connect(ledger, timeout=LOCK_TIMEOUT, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("ATTACH DATABASE ? AS backup", (str(backup),))
+        db.execute("BEGIN IMMEDIATE")
+        if db.execute("SELECT position FROM main.head").fetchone()[0] != position:
+            raise LostRace("something was recorded during the restore; nothing was changed", "run it again")
+        db.execute(
+            "INSERT INTO main.events SELECT * FROM backup.events WHERE position > ? ORDER BY position", (position,)
+        )
+        db.execute("INSERT INTO main.idempotency SELECT * FROM backup.idempotency WHERE first > ?", (position,))
+        db.execute("UPDATE main.head SET (position, chain) = (SELECT position, chain FROM backup.head)")
+        db.execute("UPDATE main.about SET ledger_id = ?", (ledger_id,))
+        db.execute("COMMIT")
+
+
+def _save(config: Config, ledger_id: str | None) -> None:
+    """Without an id the home takes that of whichever ledger it has: so it is sound between any two steps."""
+    config.stored.pop("ledger.id", None)
+    if ledger_id is not None:
+        config.stored["ledger.id"] = ledger_id
+    config.save()
+
+
+def _link_in(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise LostRace(f"{target} was made meanwhile; nothing was replaced", "look at it, then try again") from None
+    except OSError:  # a disk without links: the same step, without its guard against a second process
+        shutil.move(source, target)
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

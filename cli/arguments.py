@@ -1,0 +1,79 @@
+"""Arguments that name things, checked before anything is opened; and who a reviewer is on the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cli.options import Run
+from domain.errors import InvalidInput
+from domain.text import accept_actor, accept_id, accept_text, is_person
+
+if TYPE_CHECKING:
+    from adapters.ledger import By
+    from adapters.workspace import Workspace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Id(click.ParamType):  # type: ignore[type-arg]  # generic only in later versions of click
+    """A session's or memory's id; InvalidInput when it could not even be looked up."""
+
+    name = "id"
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return accept_id(value, self.field)
+
+
+SESSION = Id("session id")
+MEMORY = Id("memory id")
+
+at_option = click.option("--at", default="", metavar="POSITION|TIME", help="As it was then: 120, 2026-03-02T10:00:00Z.")
+
+
+def position_of(workspace: Workspace, at: str) -> int | None:
+    """The position that --at names; None without one. InvalidInput beyond the ledger's head."""
+    if not at:
+        return None
+    position = workspace.position_at(accept_text(at, "--at", limit=100))
+    head = workspace.ledger.head().position
+    if position > head:
+        raise InvalidInput(f"the ledger has positions 0 to {head}, not {position}")
+    return position
+
+
+def reviewing(command: F) -> F:
+    """Options of whoever decides about a candidate: passed as `reviewer`, `token_file`."""
+    options = (
+        click.option("--reviewer", default="", metavar="WHO", help="Who decides: human:ada. Default: the actor."),
+        click.option("--token-file", default="", metavar="FILE", help="Their token; else THT_REVIEWER_TOKEN."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def reviewer_by(run: Run, workspace: Workspace, reviewer: str, reason: str, dry_run: bool, key: str = "") -> By:
+    """The reviewer as the actor of a decision. An agent or tool that acts stays the actor, and the gate refuses it."""
+    by = run.by(workspace, reason, key, dry_run)
+    if not reviewer or (run.given_actor and not is_person(by.actor)):
+        return by
+    return replace(by, actor=accept_actor(reviewer, "--reviewer"))
+
+
+def reviewer_token(token_file: str) -> str:
+    """The token from the file or the environment; empty without one."""
+    if not token_file:
+        return os.environ.get("THT_REVIEWER_TOKEN", "").strip()
+    try:
+        return Path(token_file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise InvalidInput(f"the token cannot be read from {token_file}: {error}") from error

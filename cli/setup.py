@@ -1,0 +1,115 @@
+"""`tht init`, `tht config`, `tht completion`: making a workspace and setting things up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cli.options import Run, common, pass_run
+from cli.output import note, show, table
+
+if TYPE_CHECKING:
+    from adapters.config import Shown
+
+
+@click.command("init")
+@common
+@pass_run
+def init_command(run: Run) -> None:
+    """Make the workspace, or say that it is there already."""
+    from adapters.workspace import Paths, create_workspace
+
+    there = Paths(run.home_path / run.workspace_name).ledger.exists()
+    with create_workspace(run.home_path, run.workspace_name) as workspace:
+        ledger_id = workspace.ledger.recorder.ledger_id()
+        folder = str(workspace.paths.folder)
+        word = "is there already" if there else "is made"
+        made = {"workspace": workspace.name, "home": folder, "ledger_id": ledger_id, "already": there}
+        show(run, made, lambda: f"workspace {workspace.name} {word}: {folder}\nledger {ledger_id}")
+
+
+@click.group("config", invoke_without_command=True)
+@common
+@click.pass_context
+def config_command(ctx: click.Context) -> None:
+    """Every setting with its value and where it comes from; or get, set, unset one."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_settings)
+
+
+@config_command.command("list")
+@common
+@pass_run
+def list_settings(run: Run) -> None:
+    """Every setting with value, origin and meaning."""
+    with run.opened() as workspace:
+        settings = workspace.config.listed()
+        show(
+            run,
+            {"settings": [_json(one) for one in settings]},
+            lambda: table(
+                "",
+                ("setting", "value", "from", "what it is for"),
+                [(one.key, _value(one.value), one.origin, one.about) for one in settings],
+            ),
+        )
+
+
+@config_command.command("get")
+@click.argument("key")
+@common
+@pass_run
+def get_setting(run: Run, key: str) -> None:
+    """One setting's value."""
+    with run.opened() as workspace:
+        one = workspace.config.shown(key)
+        show(run, _json(one), lambda: _value(one.value))
+
+
+@config_command.command("set")
+@click.argument("key")
+@click.argument("value")
+@common
+@pass_run
+def set_setting(run: Run, key: str, value: str) -> None:
+    """Store a setting in the workspace's config.toml."""
+    with run.opened() as workspace:
+        workspace.config.set(key, value)
+        one = workspace.config.shown(key)
+        if one.origin == "environment":
+            note(run, f"stored, but the environment overrides it: {key} is {_value(one.value)}")
+        show(run, _json(one), lambda: f"{key} = {_value(one.value)}")
+
+
+@config_command.command("unset")
+@click.argument("key")
+@common
+@pass_run
+def unset_setting(run: Run, key: str) -> None:
+    """Take a setting out of config.toml, back to its default."""
+    with run.opened() as workspace:
+        workspace.config.unset(key)
+        one = workspace.config.shown(key)
+        show(run, _json(one), lambda: f"{key} = {_value(one.value)} ({one.origin})")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@common
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script: eval "$(tht completion bash)", or tht completion fish | source."""
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    click.echo(completion(ctx.find_root().command, {}, "tht", "_THT_COMPLETE").source())
+
+
+def _json(one: Shown) -> dict[str, object]:
+    return {name: getattr(one, name) for name in ("key", "value", "origin", "about")}
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
