@@ -43,19 +43,29 @@ class Doctor:
     environment: Mapping[str, str]
 
     def checks(self) -> Iterator[Check]:
-        yield from _libraries()
-        yield self._model()
-        yield from self._home()
-        yield self._disk()
-        yield self._journal()
-        yield self._environment()
-        yield self._clock()
-        yield from self._views()
-        yield from self._index()
+        """Every check; one that cannot even be made is broken, and the others go on."""
+        for name, look in (
+            ("libraries", _libraries),
+            ("model", lambda: [self._model()]),
+            ("home", self._home),
+            ("disk", lambda: [self._disk()]),
+            ("ledger", lambda: [self._ledger()]),
+            ("ledger lock", lambda: [self._lock()]),
+            ("environment", lambda: [self._environment()]),
+            ("clock", lambda: [self._clock()]),
+            ("views", self._views),
+            ("index", self._index),
+        ):
+            try:
+                yield from look()
+            except ThtError as error:
+                yield Check(name, "broken", error.message, error.hint)
 
     def _model(self) -> Check:
         """Whether the configured model could be loaded, from its files alone."""
-        setting = str(self.workspace.config.value("embedder.model"))
+        setting = str(self.workspace.config.value("embedder.model")).strip()
+        if not setting:
+            return Check("model", "broken", "embedder.model is empty", "tht config set embedder.model minilm")
         if setting == "none" or setting.startswith("hash"):
             mend = "tht config set embedder.model minilm finds memories by meaning"
             return Check("model", "warn", f"embedder.model is {setting}: no search by meaning", mend)
@@ -93,7 +103,14 @@ class Doctor:
             return Check("disk", "warn", f"{free / 1e6:,.0f} MB free", mend)
         return Check("disk", "ok", f"{free / 1e9:,.1f} GB free")
 
-    def _journal(self) -> Check:
+    def _ledger(self) -> Check:
+        """What SQLite says about the file; the chain is verify's business."""
+        found = self.workspace.ledger.recorder.integrity()
+        if found:
+            return Check("ledger", "broken", found[0], "tht ledger verify says where; tht restore FILE brings it back")
+        return Check("ledger", "ok", "SQLite finds the file sound; tht ledger verify checks its chain")
+
+    def _lock(self) -> Check:
         """WAL lets readers and a writer work at the same time; some network disks refuse it. Also: who holds a lock."""
         path = self.workspace.paths.ledger
         db = sqlite3.connect(path, timeout=0.2, isolation_level=None)

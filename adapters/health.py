@@ -178,7 +178,7 @@ class Health:
                     yield Finding("index", "checkpoint", "the index was never completed", "tht index rebuild")
                     return
                 require_own_history(checkpoint, ledger)
-                catch_up(ledger, scratch, until=head)
+                catch_up(ledger, scratch, until=max(head, checkpoint.position))  # others may have gone on meanwhile
                 drift = compare(scratch.db, index)
             except OtherHistory as error:
                 yield Finding("index", "checkpoint", error.message, "tht index rebuild")

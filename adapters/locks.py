@@ -1,4 +1,4 @@
-"""One process at a time: a lock file that the operating system frees when its holder dies, so that none is ever stale."""
+"""One process at a time: a lock file that the operating system frees when its holder dies, so none is ever stale."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POLL = 0.02  # seconds between two tries
 
 @contextmanager
 def alone(path: Path, busy: str = "", *, wait: float = WAIT) -> Iterator[None]:
-    """Holds the lock file, made when needed. HomeNotWritable says `busy` when another keeps it beyond `wait` seconds."""
+    """Holds the lock file, made when needed. HomeNotWritable says `busy` when another keeps it for `wait` seconds."""
     import portalocker
 
     lock = portalocker.Lock(path, mode="ab", timeout=wait, check_interval=_POLL)

@@ -164,19 +164,18 @@ class Workspace:
     def _views_are_damaged(self) -> bool:
         """Whether SQLite finds the file unsound, anywhere in it. A lock or a full disk is raised."""
         try:
-            for table in ("projections", "parked"):
-                self.file.db.execute(f"SELECT * FROM {table}").fetchall()
-            return bool(self.file.db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
-        except sqlite3.OperationalError as error:
-            if "decode" in str(error):
-                return True
-            raise
-        except sqlite3.DatabaseError:
-            return True
+            with self.file.transaction() as db:
+                db.execute("UPDATE projections SET position = position")  # whether it can be written at all
+                for table in ("projections", "parked"):
+                    db.execute(f"SELECT * FROM {table}").fetchall()
+                return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
         except HomeNotWritable as error:
-            if isinstance(error.__cause__, sqlite3.OperationalError):
-                raise
-            return True
+            if not isinstance(error.__cause__, sqlite3.OperationalError):
+                return True
+            said = str(error.__cause__)
+            if "decode" in said or ("readonly" in said and os.access(self.paths.folder, os.W_OK)):
+                return True  # a damaged header can say that the file is read-only
+            raise
 
 
 def parse_time(text: str) -> datetime:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adapters.audit import Asked, Audit, line_json
+from adapters.audit import Asked, Audit
+from adapters.audit_answers import line_json
 from cli.arguments import MEMORY, SESSION, at_option
 from cli.options import Run, common, paged, pass_run
 from cli.output import cut_note, printable, show, table
@@ -15,7 +16,7 @@ from cli.output import cut_note, printable, show, table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from adapters.audit import MemoryAudit, Origin, SessionAudit, Step
+    from adapters.audit_answers import MemoryAudit, Origin, SessionAudit, Step
     from projections.lineage import Reuse
     from projections.timeline import Line
 
@@ -150,16 +151,10 @@ def _session(found: SessionAudit) -> RenderableType:
     standing = ", ".join(str(decision.seq) for decision in session.effective) or "none"
     end = f"in {session.phase}, {'closed' if session.closed else 'open'}; effective decisions: seq {standing}"
     rows = [
-        (
-            f"{step.envelope.position:,}",
-            _time(step.as_json()["at"]),
-            step.envelope.actor,
-            step.envelope.event.kind,
-            _what(step),
-        )
+        (f"{step.envelope.position:,}", _when(step.as_json()["at"], step.envelope.actor), _what(step))
         for step in found.steps
     ]
-    steps = table("", ("position", "time (UTC)", "who", "event", "what, and what followed"), rows)
+    steps = table("", ("position", "time (UTC), who", "what, and what followed"), rows)
     return Group(_heading(f"{session.session_id}: {session.question}"), steps, _text(f"At {found.position:,}: {end}"))
 
 
@@ -169,7 +164,7 @@ def _what(step: Step) -> str:
         ("made stale", step.stale),
         ("retracted", step.retracted),
     )
-    lines = [step.what] if step.what else []
+    lines = [": ".join(part for part in (step.envelope.event.kind, step.what) if part)]
     if reason := step.as_json()["reason"]:
         lines.append(f"because: {reason}")
     lines += [f"{word}: seq {', '.join(str(seq) for seq in seqs)}" for word, seqs in changes if seqs]
@@ -219,17 +214,18 @@ def _reuse(reuse: Reuse) -> tuple[object, ...]:
 
 
 def _lines(title: str, lines: tuple[Line, ...] | list[Line], cut: str) -> RenderableType:
-    return table(
-        title,
-        ("position", "time (UTC)", "who", "event", "what", "reason"),
-        [(f"{one.position:,}", _time(one.at), one.actor, one.kind, _where(one), one.reason) for one in lines],
-        cut=cut,
-    )
+    rows = [(f"{one.position:,}", _when(one.at, one.actor), _happened(one)) for one in lines]
+    return table(title, ("position", "time (UTC), who", "what"), rows, cut=cut)
 
 
-def _where(line: Line) -> str:
+def _happened(line: Line) -> str:
     decision = f" seq {line.seq}" if line.seq is not None else ""
-    return " ".join(part for part in (f"{line.session_id}{decision}", line.memory_id, line.what) if part)
+    about = " ".join(part for part in (f"{line.session_id}{decision}", line.memory_id, line.what) if part)
+    return f"{line.kind}: {about}" + (f"\nbecause: {line.reason}" if line.reason else "")
+
+
+def _when(at: str, who: str) -> str:
+    return f"{_time(at)}\n{who}"
 
 
 def _time(at: str) -> str:

@@ -13,6 +13,8 @@ from projections.similar import Similar
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+NEAR = 600  # characters of a near-duplicate; tht registry show has them all
+
 
 def candidate_page(shown: Shown, warnings: Sequence[str] = ()) -> RenderableType:
     """Everything about one candidate, most important first: warnings, the words, whose they are, what is known."""
@@ -56,7 +58,8 @@ def _similar(one: Similar) -> RenderableType:
     from rich.text import Text
 
     colour = "bold yellow" if one.differs else "cyan"
-    says = Text(printable(f"{' '.join(one.subject.split())}: {' '.join(one.detail.split())}"))
+    words = f"{' '.join(one.subject.split())}: {' '.join(one.detail.split())}"
+    says = Text(printable(words if len(words) <= NEAR else f"{words[: NEAR - 1]}…"))
     return Group(
         Text.assemble(("Similar ", "bold"), f"{one.id} {one.score:.2f} ", (f"({differs(one)})", colour)),
         Padding(says, (0, 0, 0, 2)),

@@ -77,6 +77,7 @@ class Checklist:
         self.current = self.scroll = 0
         self.page = 1  # lines that the body has, as last drawn
         self.message = ""
+        self.rendered: tuple[tuple[object, ...], panes.Lines] | None = None
         self.list = Window(
             panes.Pane(lambda width, height: panes.rows(ballot, self.current, width, height), focusable=True),
             height=Dimension.exact(min(LIST_ROWS, len(ballot.items))),
@@ -124,7 +125,7 @@ class Checklist:
         return self.body
 
     def _body(self, width: int, height: int) -> panes.Lines:
-        lines = panes.help_lines() if self.mode == "help" else panes.details(self.item, width)
+        lines = panes.help_lines() if self.mode == "help" else self._details(width)
         self.page = height
         self.scroll = max(0, min(self.scroll, len(lines) - height))
         below = len(lines) - self.scroll - height
@@ -132,6 +133,13 @@ class Checklist:
         if below > 0 and len(shown) > 1:
             shown[-1] = [("class:faint", f" … {below + 1} more lines: PgDn")]
         return shown
+
+    def _details(self, width: int) -> panes.Lines:
+        """The current candidate, rendered once: a long text takes longer to render than to scroll."""
+        wanted = (self.current, width, self.item.reason, self.item.words)
+        if self.rendered is None or self.rendered[0] != wanted:
+            self.rendered = (wanted, panes.details(self.item, width))
+        return self.rendered[1]
 
     def _footer(self, width: int, _: int) -> panes.Lines:
         said = self.message or f"{self.current + 1} of {len(self.ballot.items)}: {self.ballot.counted()}"

@@ -52,6 +52,7 @@ class Stage:
     home: Path
     steps: list[dict[str, Any]] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
+    _close: bool = False  # the last command's output ends right above
 
     @property
     def failed(self) -> bool:
@@ -89,6 +90,7 @@ class Stage:
             self._console().print(Text(f"\n$ {shown}", style="bold cyan"))
         code, printed = _called(arguments, echo=not self.run.json)
         self.steps[-1]["commands"].append({"command": ["tht", *arguments], "exit_code": code, "output": printed})
+        self._close = bool(printed.removesuffix("\n").rpartition("\n")[2].strip())
         if code != expect:
             self.check(f"tht {arguments[0]} should end with exit code {expect}, not {code}", False)
         return printed
@@ -107,7 +109,8 @@ class Stage:
             from rich.text import Text
 
             mark, style = ("✓", "green") if ok else ("✗", "bold red")
-            self._console().print(Text(f"{mark} {what}", style=style))
+            apart, self._close = "\n" if self._close else "", False
+            self._console().print(Text(f"{apart}{mark} {what}", style=style))
 
     def end(self, *, kept: bool) -> None:
         broken = sum(not check["ok"] for check in self.checks)

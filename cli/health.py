@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @common
 @pass_run
 def status_command(run: Run) -> None:
-    """Ledger, projections and index as they are now; nothing is moved."""
+    """Where ledger, projections and index stand, as found."""
     from adapters.health import Health
 
     with run.opened() as workspace:
@@ -86,27 +86,23 @@ def findings_table(findings: Sequence[Finding]) -> RenderableType:
 
 def projections_table(projections: Sequence[ProjectionStatus]) -> RenderableType:
     """Where the views stand, parked streams named."""
-    return table(
-        "Projections",
-        ("projection", "version", "position", "lag", "parked", "problem"),
-        [
-            (
-                one.name,
-                one.version,
-                f"{one.position:,}",
-                f"{one.lag:,}",
-                "\n".join(f"{parked.stream} at {parked.position:,}: {parked.error}" for parked in one.parked) or "none",
-                one.problem,
-            )
-            for one in projections
-        ],
-    )
+    columns = ["projection", "version", "position", "lag", "parked"]
+    rows = [[one.name, one.version, f"{one.position:,}", f"{one.lag:,}", _parked(one)] for one in projections]
+    if any(one.problem for one in projections):
+        columns.append("problem")
+        for row, one in zip(rows, projections, strict=True):
+            row.append(one.problem)
+    return table("Projections", columns, rows)
+
+
+def _parked(one: ProjectionStatus) -> str:
+    return "\n".join(f"{parked.stream} at {parked.position:,}: {parked.error}" for parked in one.parked) or "none"
 
 
 def index_table(index: IndexStatus, ledger_position: int) -> RenderableType:
     told = index.as_json(ledger_position)
     coverage = told.pop("coverage")
-    rows = [(name.replace("_", " "), "" if value is None else value) for name, value in told.items()]
+    rows = [(name.replace("_", " "), "none" if value in (None, "") else value) for name, value in told.items()]
     covered = "not known" if coverage is None else f"{coverage['covered']:,} of {coverage['live']:,} live memories"
     return facts("Index", [*rows[:2], ("coverage", covered), *rows[2:]])
 

@@ -17,6 +17,8 @@ from projections.similar import Similar
 
 Lines = list[StyleAndTextTuples]
 
+LONGEST = 4_000  # characters that a single line looks at; no terminal is wider
+
 BOX: dict[Action, str] = {
     "promote": "[x]",
     "merge": "[x]",
@@ -69,12 +71,19 @@ class Pane(UIControl):
 
 def fit(text: str, width: int, indent: int = 0) -> str:
     """One line of exactly `width` columns: cut with … or filled; wide characters take two."""
-    text = " " * indent + " ".join(printable(text).split())
-    if get_cwidth(text) > width:
-        while text and get_cwidth(text) > width - 1:
-            text = text[:-1]
-        text += "…" if width > 0 else ""
-    return text + " " * (width - get_cwidth(text))
+    line = " " * indent + " ".join(printable(text[:LONGEST]).split())
+    kept, columns = "", 0
+    for character in line:
+        if columns + get_cwidth(character) > width:
+            return _cut(kept, width)
+        kept, columns = kept + character, columns + get_cwidth(character)
+    return kept + " " * (width - columns)
+
+
+def _cut(kept: str, width: int) -> str:
+    while kept and get_cwidth(kept) > width - 1:
+        kept = kept[:-1]
+    return (kept + "…" if width > 0 else "") + " " * (width - 1 - get_cwidth(kept))
 
 
 def header(ballot: Ballot, width: int) -> Lines:

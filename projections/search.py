@@ -11,7 +11,7 @@ from projections import registry
 from projections.index.follow import memory_ref
 from projections.index.port import VectorIndex
 from projections.registry import Record
-from projections.similar import words_of
+from projections.similar import query_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,7 @@ def by_vector(
 
 def by_words(db: sqlite3.Connection, question: str, *, limit: int, without: Collection[str]) -> list[Hit]:
     """The live memories that share words with the question, by BM25, ties by id. Any text is a literal query."""
-    words = list(dict.fromkeys(words_of(question)))[:256]
-    found = registry.lexical(db, words, limit + len(without))
+    found = registry.lexical(db, query_words(question)[:256], limit + len(without))
     best = {memory_ref(memory_id): score / (1 + score) for memory_id, score in found}
     return list(_live(db, best, without, "lexical"))[:limit]
 

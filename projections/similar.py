@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,11 +19,12 @@ THRESHOLD = 0.5
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_CONTRACTED = re.compile(r"n['’]t\b")
 _NEGATION = frozenset(
     (
-        *("no", "not", "never", "none", "without", "except", "exclude", "excludes", "excluding", "excluded"),
+        *("no", "not", "never", "none", "without", "except", "exclude", "excludes", "excluding", "excluded", "cannot"),
         *("non", "mai", "senza", "nessun", "nessuno", "escluso", "esclusi", "escluse", "esclude", "tranne"),
-        *("δεν", "δε", "μη", "μην", "χωρις", "εκτος", "ουτε", "ποτε"),
+        *("δεν", "δε", "μη", "μην", "χωρισ", "εκτοσ", "ουτε", "ποτε"),  # as `_bare` leaves them
     )
 )
 
@@ -52,12 +54,18 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(normal_form(text).replace("_", " "))
 
 
+def query_words(text: str) -> list[str]:
+    """Words to look for in the full-text table, which folds less than `words_of`: there ß stays as written."""
+    written = _WORD.findall(unicodedata.normalize("NFKC", text).lower().replace("_", " "))
+    return list(dict.fromkeys((*written, *words_of(text))))
+
+
 def similar(db: sqlite3.Connection, subject: str, detail: str, *, without: Iterable[str] = ()) -> list[Similar]:
     """The live memories nearest to this text, best first, ties by id; at most three, never merged by themselves."""
     own = f"{subject} {detail}"
     skipped = frozenset(without)
     found: list[Similar] = []
-    nominated = registry.lexical(db, list(dict.fromkeys(words_of(own)))[:64], NOMINATED)
+    nominated = registry.lexical(db, query_words(own)[:64], NOMINATED)
     for memory_id, _ in nominated:
         entry = registry.live_record(db, memory_id)
         if memory_id in skipped or entry is None:
@@ -88,7 +96,13 @@ def differences(one: str, other: str) -> tuple[str, ...]:
 
 
 def _negations(text: str) -> int:
-    return sum(1 for word in words_of(text) if word in _NEGATION or word.endswith("n't"))
+    words = sum(1 for word in words_of(text) if _bare(word) in _NEGATION)
+    return words + len(_CONTRACTED.findall(normal_form(text)))
+
+
+def _bare(word: str) -> str:
+    """Without accents: they are often left out in capitals."""
+    return "".join(one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
 
 
 def _names(text: str) -> set[str]:

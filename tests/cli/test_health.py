@@ -33,11 +33,14 @@ def test_status_has_the_form_that_programs_rely_on(bench: Bench) -> None:
     assert {"position", "lag", "coverage", "problem"} <= set(told["index"])
 
 
-def test_status_does_not_move_what_it_looks_at(bench: Bench) -> None:
+def test_status_tells_the_lag_as_found(bench: Bench) -> None:
     bench.one_memory()
+    bench.ok("index", "rebuild")  # its coverage needs the registry: even then the lag is told as it was found
     position = bench.json("ledger", "head")["position"]
     bench.views.unlink()
-    assert {one["lag"] for one in bench.json("status")["projections"]} == {position}
+    told = bench.json("status")
+    assert {one["lag"] for one in told["projections"]} == {position}
+    assert told["index"]["coverage"] == {"covered": 1, "live": 1}
 
 
 def test_s15_status_shows_how_many_memories_have_no_vector_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,3 +190,19 @@ def test_doctor_sees_a_disk_that_is_nearly_full(bench: Bench, monkeypatch: pytes
     bench.ok("init")
     monkeypatch.setattr(adapters.doctor, "LITTLE", 2**80)
     assert check(bench, "disk")["state"] == "warn"
+
+
+def test_doctor_goes_on_where_a_check_cannot_be_made(bench: Bench) -> None:
+    """A last event that cannot be read: the clock is not compared with it, and everything else is still looked at."""
+    bench.one_memory()
+    last = bench.json("ledger", "head")["position"]
+    bench.tamper(bench.ledger, "UPDATE events SET state = ? WHERE position = ?", b"\xff", last)
+    checks = {one["name"]: one for one in bench.json("doctor", code=1)["checks"]}
+    assert (checks["clock"]["state"], f"position {last}" in checks["clock"]["what"]) == ("broken", True)
+    assert checks["disk"]["state"] == "ok"
+
+
+def test_doctor_says_what_an_empty_model_setting_means(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.ok("init")
+    monkeypatch.setenv("THT_EMBEDDER_MODEL", "")
+    assert check(bench, "model", code=1)["state"] == "broken"

@@ -9,6 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from cli.panes import fit
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Tht
@@ -459,3 +464,24 @@ def test_a_review_closes_when_everything_is_decided(tht: Tht) -> None:
     assert tht.refused("review", "close", "s1") == "NothingChanged"
     tht.session("s2")
     assert tht.json("review", "close", "s2")["session_id"] == "s2"
+
+
+# -- lines of exactly the terminal's width
+
+
+@given(st.text(max_size=60), st.integers(0, 40), st.integers(0, 3))
+def test_a_line_has_exactly_its_width(text: str, width: int, indent: int) -> None:
+    line = fit(text, width, indent)
+    assert get_cwidth(line) == width
+    assert all(character.isprintable() or character == "�" for character in line)
+
+
+@pytest.mark.posix
+def test_the_longest_texts_do_not_hold_the_checklist_up(tht: Tht, terminal: Open) -> None:
+    tht.json("session", "open", "s1", "--question", "漢" * 90_000, "--actor", "agent:a")
+    tht.clarify("s1", "語" * 2_000, "word **bold** `code`. " * 4_000)
+    review = terminal("review", "s1", "--actor", "human:ada")
+    review.sees("promote 1", "… ", "語語語")
+    review.press(*[PAGE_DOWN] * 50, ENTER, ENTER)
+    assert review.ends() == 0
+    assert outcomes(tht, "s1") == ["promoted"]

@@ -1,4 +1,4 @@
-"""The ledgers that the contract suite runs on, and what other processes do to them. PostgreSQL joins as one class more."""
+"""The ledgers that the contract suite runs on, and what other processes do to them. PostgreSQL is one class more."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from domain.event import Event
 from domain.session import DecisionRetracted, PhaseEntered, SessionOpened
 
 ADA = By("human:ada")
+KEYED = By("human:ada", idempotency_key="k#1")
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
@@ -84,7 +85,9 @@ def entered() -> PhaseEntered:
     return PhaseEntered(phase="F2")
 
 
-def append(ledger: Ledger, *placed: tuple[str, Event], by: By = ADA, command: Sequence[object] = ("test",)) -> Committed:
+def append(
+    ledger: Ledger, *placed: tuple[str, Event], by: By = ADA, command: Sequence[object] = ("test",)
+) -> Committed:
     """Record these events on their streams, in one command."""
 
     def work(draft: Draft) -> None:

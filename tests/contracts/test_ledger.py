@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import multiprocessing
-import sqlite3
-import tomllib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from eventsourcing.persistence import IntegrityError
 
 from adapters.ledger import By, Draft, Ledger
-from adapters.sqlite import LedgerRecorder
-from domain.errors import KeyReused, LedgerDamaged, LostRace, NothingChanged
-from domain.event import stream_id
-from projections.loop import Broken
+from domain.errors import KeyReused, LostRace, NothingChanged
 from tests.contracts.ledgers import (
     ADA,
     BACKENDS,
+    KEYED,
     START,
     Backend,
-    Sqlite,
     append,
-    append_many,
-    create_and_write,
     entered,
     opened,
-    ticking,
 )
 
 GENESIS = hashlib.sha256(b"tht ledger").digest()
@@ -177,8 +166,6 @@ def test_a_stream_is_loaded_before_it_is_appended_to(ledger: Ledger) -> None:
 
 # -- idempotency keys --------------------------------------------------------------------------------------------------
 
-KEYED = By("human:ada", idempotency_key="k#1")
-
 
 def test_the_same_key_and_command_answers_as_before_and_writes_nothing(backend: Backend, ledger: Ledger) -> None:
     first = append(ledger, ("session/a", opened("a")), ("session/b", opened("b")), by=KEYED)
@@ -287,232 +274,3 @@ def test_a_page_is_above_one_position_and_up_to_another(
 def test_projections_follow_every_event(ledger: Ledger) -> None:
     with pytest.raises(ValueError, match="every event"):
         ledger.recorder.select_notifications(1, 10, topics=("session.phase-entered",))
-
-
-# -- the chain ---------------------------------------------------------------------------------------------------------
-
-
-def chained(chain: bytes, *parts: bytes) -> bytes:
-    """The chain hash, made here a second time from ledger.md and hashlib alone."""
-    return hashlib.sha256(chain + b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()
-
-
-def test_the_chain_is_over_the_stored_bytes(backend: Backend, ledger: Ledger) -> None:
-    append(ledger, ("session/a", opened("a")), ("session/b", opened("b")))
-    append(ledger, ("session/a", entered()))
-    chain = GENESIS
-    assert ledger.chain_at(0) == chain.hex()
-    for row in backend.execute(
-        "SELECT originator_id, originator_version, topic, state, position FROM events ORDER BY position"
-    ):
-        originator, version, topic, state, position = row
-        chain = chained(chain, originator.encode(), str(version).encode(), topic.encode(), bytes(state))
-        assert ledger.chain_at(position) == chain.hex()
-    assert ledger.head().chain == chain.hex()
-    assert ledger.chain_at(4) is None
-
-
-@pytest.mark.parametrize(
-    ("statement", "where"),
-    [
-        ("UPDATE events SET state = ? WHERE position = 2", 2),
-        ("UPDATE events SET topic = 'session.session-closed' WHERE position = 2", 2),
-        ("UPDATE events SET originator_version = 7 WHERE position = 2", 2),
-        ("UPDATE events SET chain = x'00' WHERE position = 2", 2),
-        ("DELETE FROM events WHERE position = 2", 3),
-    ],
-)
-def test_a_changed_event_is_found_and_never_projected(
-    backend: Backend, ledger: Ledger, statement: str, where: int
-) -> None:
-    for _ in range(3):
-        append(ledger, ("session/a", entered()))
-    state = backend.execute("SELECT state FROM events WHERE position = 2")[0][0].replace(b"human:ada", b"human:eve")
-    backend.tamper(statement, (state,) if "?" in statement else ())
-    with pytest.raises(LedgerDamaged, match=f"position {where}"):
-        ledger.read(0)
-    assert f"position {where}" in [finding.where for finding in ledger.find_damage()]
-
-
-def test_a_page_that_begins_after_the_change_is_refused_too_where_the_hash_is_gone(
-    backend: Backend, ledger: Ledger
-) -> None:
-    for _ in range(3):
-        append(ledger, ("session/a", entered()))
-    backend.tamper("DELETE FROM events WHERE position = 2")
-    with pytest.raises(LedgerDamaged, match="position 3"):
-        ledger.read(2)
-
-
-def test_a_cut_tail_is_found(backend: Backend, ledger: Ledger) -> None:
-    for _ in range(3):
-        append(ledger, ("session/a", entered()))
-    backend.tamper("DELETE FROM events WHERE position = 3")
-    assert ["cut tail" in finding.what for finding in ledger.find_damage()] == [True]
-
-
-def test_an_event_of_a_newer_program_is_handed_on_as_broken_and_the_chain_still_holds(
-    backend: Backend, ledger: Ledger
-) -> None:
-    append(ledger, ("session/a", opened("a")))
-    stored = ledger.mapper.to_stored_event(ledger.load("session/a")[0])
-    newer = json.loads(stored.state) | {"v": 99}
-    ledger.recorder.insert_events(
-        [type(stored)(stored.originator_id, 2, stored.topic, json.dumps(newer).encode())]
-    )
-    append(ledger, ("session/b", opened("b")))
-    first, broken, last = ledger.read(0)
-    assert isinstance(broken, Broken)
-    assert (broken.stream, broken.position) == ("session/a", 2)
-    assert "version 99" in broken.error
-    assert (first.position, last.position) == (1, 3)
-    with pytest.raises(LedgerDamaged, match="position 2"):
-        ledger.page(0)
-    assert [finding.where for finding in ledger.find_damage()] == ["position 2"]
-
-
-# -- append-only -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE events SET state = state",
-        "UPDATE events SET position = position + 10",
-        "DELETE FROM events",
-        "DELETE FROM events WHERE position = 1",
-        "INSERT OR REPLACE INTO events SELECT * FROM events",
-        "INSERT OR REPLACE INTO events SELECT 9, originator_id, originator_version, topic, x'00', chain FROM events",
-        "INSERT OR REPLACE INTO idempotency SELECT key, 7, 7 FROM idempotency",
-        "UPDATE idempotency SET first = 2",
-        "DELETE FROM idempotency",
-    ],
-)
-def test_the_database_itself_refuses_to_change_what_is_recorded(
-    backend: Backend, ledger: Ledger, statement: str
-) -> None:
-    append(ledger, ("session/a", opened("a")), by=KEYED)
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        backend.execute(statement)
-    assert positions(ledger) == [1]
-    assert list(ledger.find_damage()) == []
-
-
-# -- several processes -------------------------------------------------------------------------------------------------
-
-SPAWN = multiprocessing.get_context("spawn")  # as on every platform
-
-
-def test_processes_that_race_lose_nothing(tmp_path: Path, backend: Backend, ledger: Ledger) -> None:
-    with ProcessPoolExecutor(2, SPAWN) as pool:
-        tasks = [pool.submit(append_many, type(backend), tmp_path, writer, 25) for writer in (1, 2)]
-        for task in tasks:
-            task.result()
-    assert positions(ledger) == list(range(1, 101))
-    shared = [one.event.model_dump()["seq"] for one in ledger.load("session/shared")]
-    assert sorted(shared) == [*range(1_000, 1_025), *range(2_000, 2_025)]
-    for writer in (1, 2):
-        own = [one.event.model_dump()["seq"] for one in ledger.load(f"session/w{writer}")]
-        assert own == [seq for seq in shared if seq // 1_000 == writer] == sorted(own)
-    assert list(ledger.find_damage()) == []
-
-
-def test_processes_that_create_the_same_workspace_at_once_get_one_ledger(tmp_path: Path) -> None:
-    """ledger.md, fact 10."""
-    with ProcessPoolExecutor(6, SPAWN) as pool:
-        for number in range(6):
-            home = tmp_path / f"home-{number}"
-            ids = set(pool.map(create_and_write, [home] * 6, range(6)))
-            config = tomllib.loads((home / "default" / "config.toml").read_text("utf-8"))
-            assert ids == {config["ledger"]["id"]}
-            made = Ledger(home / "default" / "ledger.sqlite3", ticking())
-            assert {one.stream for one in made.page(0)} == {f"session/w{writer}" for writer in range(6)}
-            assert list(made.find_damage()) == []
-            made.close()
-
-
-# -- SQLite alone ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[Ledger]:
-    made = Sqlite(tmp_path).create()
-    yield made
-    made.close()
-
-
-def pragma(recorder: LedgerRecorder, name: str) -> object:
-    """On a connection of the ledger's own pool."""
-    with recorder.datastore.get_connection(commit=True) as connection:
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA {name}")
-        return cursor.fetchone()[0]
-
-
-@pytest.mark.parametrize(("name", "value"), [("synchronous", 2), ("journal_mode", "wal"), ("trusted_schema", 0)])
-def test_what_was_acknowledged_survives_a_power_cut(sqlite: Ledger, name: str, value: object) -> None:
-    """On the first connection and on one opened while it is in use."""
-    assert pragma(sqlite.recorder, name) == value
-    with sqlite.recorder.datastore.get_connection(commit=False):
-        assert pragma(sqlite.recorder, name) == value
-
-
-def test_every_table_is_strict(tmp_path: Path, sqlite: Ledger) -> None:
-    rows = Sqlite(tmp_path).execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
-    assert {name: strict for name, strict in rows if not name.startswith("sqlite_")} == dict.fromkeys(
-        ("events", "head", "idempotency", "about"), 1
-    )
-    with pytest.raises(sqlite3.IntegrityError):
-        Sqlite(tmp_path).execute("INSERT INTO events VALUES ('one', 'x', 1, 't', x'', x'')")
-
-
-def test_a_deleted_tail_position_is_not_given_again_by_the_database(tmp_path: Path, sqlite: Ledger) -> None:
-    """ledger.md, fact 6."""
-    for _ in range(3):
-        append(sqlite, ("session/a", entered()))
-    Sqlite(tmp_path).tamper("DELETE FROM events WHERE position = 3")
-    rows = Sqlite(tmp_path).execute("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
-    assert rows == [(3,)]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("CIPHER_KEY", "YmJiYmJiYmJiYmJiYmJiYg=="),
-        ("CIPHER_TOPIC", "eventsourcing.cipher:AESCipher"),
-        ("COMPRESSOR_TOPIC", "eventsourcing.compressor:ZlibCompressor"),
-        ("MAPPER_TOPIC", "eventsourcing.persistence:Mapper"),
-        ("PERSISTENCE_MODULE", "eventsourcing.popo"),
-        ("SQLITE_DBNAME", ":memory:"),
-        ("CREATE_TABLE", "no"),
-    ],
-)
-def test_the_environment_does_not_change_what_is_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    """ledger.md, fact 9."""
-    stored = []
-    for folder, change in (("plain", False), ("stray", True)):
-        (tmp_path / folder).mkdir()
-        if change:
-            monkeypatch.setenv(name, value)
-        made = Sqlite(tmp_path / folder)
-        ledger = made.create()
-        append(ledger, ("session/a", opened("a")), ("session/b", opened("b")), by=KEYED)
-        ledger.close()
-        stored.append(made.execute("SELECT * FROM events ORDER BY position"))
-    assert stored[0] == stored[1]
-    assert len(stored[0]) == 2
-    assert stored[0][0][1] == stream_id("session/a").hex
-
-
-def test_the_clock_is_passed_in(tmp_path: Path) -> None:
-    def clock() -> Callable[[], object]:
-        raise AssertionError("read when nothing is recorded")
-
-    ledger = Sqlite(tmp_path).create()
-    ledger.clock = clock  # type: ignore[assignment]
-    assert ledger.page(0) == []
-    ledger.clock = lambda: START
-    assert append(ledger, ("session/a", opened("a"))).envelopes[0].at == START
-    ledger.close()

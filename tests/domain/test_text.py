@@ -136,7 +136,7 @@ def test_text_is_kept_verbatim(good: str) -> None:
     ],
 )
 def test_text_that_cannot_be_stored_or_shown_is_refused_and_the_field_named(bad: object, words: str) -> None:
-    with pytest.raises(InvalidInput, match="^detail ") as caught:
+    with pytest.raises(InvalidInput, match=r"^detail ") as caught:
         text.accept_text(bad, "detail")
     assert words in caught.value.message
 

@@ -1,4 +1,4 @@
-"""Random histories: valid and invalid commands, driven through the public ones, on a ledger that does not wait for disks."""
+"""Random histories of valid and invalid commands, carried out on a real ledger that does not wait for the disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from adapters.curation import Curation
 from adapters.ledger import By
-from adapters.review import Review
+from adapters.review import Review, Saved
 from adapters.sessions import Sessions
 from adapters.sqlite import LedgerDatastore, _Pool
 from adapters.workspace import Workspace, create_workspace
@@ -96,6 +96,15 @@ def events_of(workspace: Workspace) -> list[Data]:
     ]
 
 
+def refusal(command: Callable[[], object]) -> ThtError | None:
+    """Carry a command out; its refusal, None when it was accepted."""
+    try:
+        command()
+    except ThtError as error:
+        return error
+    return None
+
+
 @dataclass
 class History:
     """Carries operations out one by one and checks what each may have written."""
@@ -112,16 +121,14 @@ class History:
 
     def step(self, verb: str, numbers: tuple[int, ...]) -> None:
         before = self.workspace.ledger.head().position
-        command = getattr(self, f"_{verb}")(*numbers)
-        try:
-            command()
-        except ThtError as error:
-            self.refused[error.type] += 1
-            written = self.workspace.ledger.page(before)
-            noted = verb == "save" and isinstance(error, (SelfReview, ReviewerNeeded))
-            assert [one.event.kind for one in written] == (["promotion_refused"] if noted else []), error
-        else:
+        error = refusal(getattr(self, f"_{verb}")(*numbers))
+        if error is None:
             self.accepted[verb] += 1
+            return
+        self.refused[error.type] += 1
+        written = self.workspace.ledger.page(before)
+        noted = verb == "save" and isinstance(error, (SelfReview, ReviewerNeeded))
+        assert [one.event.kind for one in written] == (["promotion_refused"] if noted else []), error
 
     # -- one command each; numbers choose among what there is, and now and then what there is not
 
@@ -177,19 +184,20 @@ class History:
             revisions = {one.candidate.seq: one.candidate.revision for one in shown}
             revision = "0" * 16 if stale else revisions.get(seq, "")
             must = _must_be_promoted(session, seq, reviewer, known) and not (stale or into or replaces)
-            try:
-                saved = Review(self.workspace).save_one(
-                    session_id, seq, revision, By(reviewer), into=into, replaces=replaces
-                )
-            except ThtError as error:
+            saved: list[Saved] = []
+            error = refusal(lambda: saved.append(self._approve(session_id, seq, revision, reviewer, into, replaces)))
+            if error is not None:
                 assert not must, f"a good candidate was refused: {error}"
-                raise
-            assert saved.already == (seq in session["promoted"])
-            assert saved.already or _may_be_promoted(session, seq, reviewer)
-            if saved.already:
-                assert saved.reviewer == session["promoted"][seq]["by"]
+                raise error
+            already = seq in session["promoted"]
+            assert saved[0].already == already
+            assert already or _may_be_promoted(session, seq, reviewer)
+            assert not already or saved[0].reviewer == session["promoted"][seq]["by"]
 
         return command
+
+    def _approve(self, session_id: str, seq: int, revision: str, reviewer: str, into: str, replaces: str) -> Saved:
+        return Review(self.workspace).save_one(session_id, seq, revision, By(reviewer), into=into, replaces=replaces)
 
     def _decline(self, a: int, b: int, c: int, *_: int) -> Callable[[], Any]:
         return lambda: Review(self.workspace).decline(SESSIONS[a % 2], self._candidate(a, b), By(REVIEWERS[c % 8]))

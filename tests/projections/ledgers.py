@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import ClassVar
 
 from adapters.ledger import By, Draft, Ledger
 from domain.event import Envelope, Event
@@ -54,8 +55,8 @@ class Lines(View):
 
     name = "lines"
     version = 1
-    tables: tuple[str, ...] = ("lines_v1_rows",)
-    schema: tuple[str, ...] = (
+    tables: ClassVar[tuple[str, ...]] = ("lines_v1_rows",)
+    schema: ClassVar[tuple[str, ...]] = (
         "CREATE TABLE IF NOT EXISTS lines_v1_rows (position INTEGER NOT NULL, stream TEXT NOT NULL) STRICT",
     )
 

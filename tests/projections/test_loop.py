@@ -198,7 +198,9 @@ def test_an_event_that_does_not_decode_is_parked_too(ledger: Ledger, path: Path)
 def test_fail_fast_names_the_event_and_applies_nothing_of_its_page(ledger: Ledger, path: Path) -> None:
     fill(ledger, PAGE + 5)
     file = open_views(ledger, path, always_failing_at(PAGE + 3))
-    with pytest.raises(PoisonEvent, match=rf"lines cannot apply the event at position {PAGE + 3} \(session/{PAGE + 2}\)"):
+    with pytest.raises(
+        PoisonEvent, match=rf"lines cannot apply the event at position {PAGE + 3} \(session/{PAGE + 2}\)"
+    ):
         catch_up(ledger, file, fail_fast=True)
     assert rows(file) == list(range(1, PAGE + 1))
     assert file.parked() == []

@@ -1,4 +1,4 @@
-"""Rebuilding fills a copy beside the old view, checks it, then swaps: readers never see a half-built one (ledger.md)."""
+"""Rebuilding fills a copy beside the old view, checks it, then swaps: readers never see a half-built one."""
 
 from __future__ import annotations
 

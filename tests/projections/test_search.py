@@ -9,7 +9,6 @@ import pytest
 
 from adapters.qdrant_edge import EdgeStore
 from domain.memory import MemoryRecorded, Source, memory_stream
-
 from projections.index.follow import memory_ref
 from projections.index.points import point_id
 from projections.index.port import Point, VectorIndex
@@ -149,16 +148,16 @@ def test_words_fill_the_limit_past_what_is_not_live_or_not_wanted(tmp_path: Path
     assert ids(found) == [f"mem-{number:04d}" for number in range(23, 28)]
 
 
-@pytest.mark.parametrize("odd", ["", " ", '"', "procedure\" OR \"ward", "NEAR(a b)", "a:b", "^x", "{x}", "心臓", "🫀"])
+@pytest.mark.parametrize("odd", ["", " ", '"', 'procedure" OR "ward', "NEAR(a b)", "a:b", "^x", "{x}", "心臓", "🫀"])
 def test_any_question_is_literal_words(tmp_path: Path, odd: str) -> None:
     with registry_of(tmp_path, ("alpha", "a procedure")) as made:
         expected = ["mem-0001"] if "procedure" in odd or "a" in words_of(odd) else []
         assert ids(by_words(db_of(made), odd, limit=5, without=())) == expected
 
 
-def test_words_are_found_whatever_their_case_accents_or_final_sigma(tmp_path: Path) -> None:
-    with registry_of(tmp_path, ("λόγος", "perché la Straße"), *many(3)) as made:
-        for question in ("ΛΟΓΟΣ", "λογος", "PERCHE", "STRASSE", "straße"):
+def test_words_are_found_whatever_their_case_or_final_sigma(tmp_path: Path) -> None:
+    with registry_of(tmp_path, ("λόγος", "ΠΕΡΊΟΔΟΣ, perché la Straße"), *many(3)) as made:
+        for question in ("ΛΌΓΟΣ", "λόγος", "περίοδος", "PERCHE", "perché", "Straße"):
             assert ids(by_words(db_of(made), question, limit=5, without=())) == ["mem-0001"], question
 
 

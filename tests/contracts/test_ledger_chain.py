@@ -1,0 +1,149 @@
+"""What is recorded stays as it is: the chain finds a change, and the database refuses one (ledger.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.ledger import Ledger
+from domain.errors import LedgerDamaged
+from projections.loop import Broken
+from tests.contracts.ledgers import (
+    BACKENDS,
+    KEYED,
+    Backend,
+    append,
+    entered,
+    opened,
+)
+
+GENESIS = hashlib.sha256(b"tht ledger").digest()
+
+
+@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.__name__)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    made: Backend = request.param(tmp_path)
+    return made
+
+
+@pytest.fixture
+def ledger(backend: Backend) -> Iterator[Ledger]:
+    made = backend.create()
+    yield made
+    made.close()
+
+
+def positions(ledger: Ledger) -> list[int]:
+    return [envelope.position for envelope in ledger.page(0)]
+
+
+# -- the chain ---------------------------------------------------------------------------------------------------------
+
+
+def chained(chain: bytes, *parts: bytes) -> bytes:
+    """The chain hash, made here a second time from ledger.md and hashlib alone."""
+    return hashlib.sha256(chain + b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()
+
+
+def test_the_chain_is_over_the_stored_bytes(backend: Backend, ledger: Ledger) -> None:
+    append(ledger, ("session/a", opened("a")), ("session/b", opened("b")))
+    append(ledger, ("session/a", entered()))
+    chain = GENESIS
+    assert ledger.chain_at(0) == chain.hex()
+    for row in backend.execute(
+        "SELECT originator_id, originator_version, topic, state, position FROM events ORDER BY position"
+    ):
+        originator, version, topic, state, position = row
+        chain = chained(chain, originator.encode(), str(version).encode(), topic.encode(), bytes(state))
+        assert ledger.chain_at(position) == chain.hex()
+    assert ledger.head().chain == chain.hex()
+    assert ledger.chain_at(4) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "where"),
+    [
+        ("UPDATE events SET state = ? WHERE position = 2", 2),
+        ("UPDATE events SET topic = 'session.session-closed' WHERE position = 2", 2),
+        ("UPDATE events SET originator_version = 7 WHERE position = 2", 2),
+        ("UPDATE events SET chain = x'00' WHERE position = 2", 2),
+        ("DELETE FROM events WHERE position = 2", 3),
+    ],
+)
+def test_a_changed_event_is_found_and_never_projected(
+    backend: Backend, ledger: Ledger, statement: str, where: int
+) -> None:
+    for _ in range(3):
+        append(ledger, ("session/a", entered()))
+    state = backend.execute("SELECT state FROM events WHERE position = 2")[0][0].replace(b"human:ada", b"human:eve")
+    backend.tamper(statement, (state,) if "?" in statement else ())
+    with pytest.raises(LedgerDamaged, match=f"position {where}"):
+        ledger.read(0)
+    assert f"position {where}" in [finding.where for finding in ledger.find_damage()]
+
+
+def test_a_page_that_begins_after_the_change_is_refused_too_where_the_hash_is_gone(
+    backend: Backend, ledger: Ledger
+) -> None:
+    for _ in range(3):
+        append(ledger, ("session/a", entered()))
+    backend.tamper("DELETE FROM events WHERE position = 2")
+    with pytest.raises(LedgerDamaged, match="position 3"):
+        ledger.read(2)
+
+
+def test_a_cut_tail_is_found(backend: Backend, ledger: Ledger) -> None:
+    for _ in range(3):
+        append(ledger, ("session/a", entered()))
+    backend.tamper("DELETE FROM events WHERE position = 3")
+    assert ["cut tail" in finding.what for finding in ledger.find_damage()] == [True]
+
+
+def test_an_event_of_a_newer_program_is_handed_on_as_broken_and_the_chain_still_holds(
+    backend: Backend, ledger: Ledger
+) -> None:
+    append(ledger, ("session/a", opened("a")))
+    stored = ledger.mapper.to_stored_event(ledger.load("session/a")[0])
+    newer = json.loads(stored.state) | {"v": 99}
+    ledger.recorder.insert_events([type(stored)(stored.originator_id, 2, stored.topic, json.dumps(newer).encode())])
+    append(ledger, ("session/b", opened("b")))
+    first, broken, last = ledger.read(0)
+    assert isinstance(broken, Broken)
+    assert (broken.stream, broken.position) == ("session/a", 2)
+    assert "version 99" in broken.error
+    assert (first.position, last.position) == (1, 3)
+    with pytest.raises(LedgerDamaged, match="position 2"):
+        ledger.page(0)
+    assert [finding.where for finding in ledger.find_damage()] == ["position 2"]
+
+
+# -- append-only -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET state = state",
+        "UPDATE events SET position = position + 10",
+        "DELETE FROM events",
+        "DELETE FROM events WHERE position = 1",
+        "INSERT OR REPLACE INTO events SELECT * FROM events",
+        "INSERT OR REPLACE INTO events SELECT 9, originator_id, originator_version, topic, x'00', chain FROM events",
+        "INSERT OR REPLACE INTO idempotency SELECT key, 7, 7 FROM idempotency",
+        "UPDATE idempotency SET first = 2",
+        "DELETE FROM idempotency",
+    ],
+)
+def test_the_database_itself_refuses_to_change_what_is_recorded(
+    backend: Backend, ledger: Ledger, statement: str
+) -> None:
+    append(ledger, ("session/a", opened("a")), by=KEYED)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        backend.execute(statement)
+    assert positions(ledger) == [1]
+    assert list(ledger.find_damage()) == []
