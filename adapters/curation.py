@@ -8,12 +8,13 @@ from pathlib import Path
 
 from adapters.config import replace_file
 from adapters.ledger import By, Committed, Draft
+from adapters.reviewers import require_reviewer
 from adapters.sessions import load_memory
 from adapters.workspace import Workspace
 from domain import memory as memories
 from domain.errors import InvalidInput, UnknownMemory
 from domain.memory import Source
-from domain.promotion import Reviewer, require_person
+from domain.promotion import require_person
 from domain.text import canonical_json
 from projections import registry
 from projections.registry import Entry
@@ -21,9 +22,10 @@ from projections.registry import Entry
 
 @dataclass(frozen=True)
 class Curation:
-    """The registry: what a reviewer may change about it, and what it says."""
+    """The registry: what a reviewer may change about it, and what it says. `token` proves the reviewer."""
 
     workspace: Workspace
+    token: str = ""
 
     # -- commands
 
@@ -99,7 +101,7 @@ class Curation:
     # -- parts
 
     def _transact(self, work: Callable[[Draft], None], by: By, command: Sequence[object]) -> Committed:
-        require_person(Reviewer(by.actor))
+        require_person(require_reviewer(self.workspace, by, self.token))
         self.workspace.caught_up()
         return self.workspace.ledger.transact(work, by, command)
 

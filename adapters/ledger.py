@@ -173,6 +173,12 @@ class Ledger:
         found = self.recorder.select_notifications(after, limit, until, inclusive_of_start=False)
         return [self._envelope(notification) for notification in found]
 
+    def end_of_command(self, position: int) -> int:
+        """The last position that was written together with the event at `position`."""
+        first, *others = self.page(position - 1)
+        together = [first, *(one for one in others if one.correlation_id == first.correlation_id)]
+        return together[-1].position
+
     def read(self, after: int, limit: int = PAGE, until: int | None = None) -> list[Envelope | Broken]:
         """As `page`, for projections: checks the chain, and hands on what does not decode instead of raising.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from adapters.ledger import By, Committed, Draft
+from adapters.reviewers import require_reviewer
 from adapters.sessions import Sessions, load_memory, load_session
 from adapters.workspace import Workspace
 from domain import memory as memories
@@ -17,7 +15,7 @@ from domain import promotion
 from domain.errors import ReviewerNeeded, SelfReview, ThtError
 from domain.event import Event
 from domain.memory import NUMBERING, NumberTaken, memory_stream
-from domain.promotion import Candidate, Reviewer
+from domain.promotion import Candidate
 from domain.session import MemoryPromoted, PromotionRefused, Session, session_stream
 from projections import registry
 from projections.decisions import sessions_with_candidates
@@ -75,7 +73,10 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The outcome of one approval. `already`: it was promoted before, by `reviewer`."""
+    """The outcome of one approval. `already`: it was promoted before, by `reviewer`.
+
+    `position` is the last that the approval wrote: whoever reads at it or beyond sees the memory.
+    """
 
     memory_id: str
     position: int
@@ -179,7 +180,7 @@ class Review:
         `into` merges it into a known memory, `replaces` supersedes one. Approving again is a no-op that names the
         first reviewer. Raises StaleCandidate, SelfReview, ReviewerNeeded, NotACandidate, MemoryNotLive.
         """
-        reviewer = self._reviewer(by, token)
+        reviewer = require_reviewer(self.workspace, by, token)
         if into or replaces:
             self.workspace.caught_up()  # only the registry knows the stream of a memory named by its id
         before: list[Saved] = []
@@ -189,7 +190,8 @@ class Review:
             session = load_session(draft, session_id)
             session.decision(seq)
             if (marker := session.promoted.get(seq)) is not None:
-                before.append(Saved(marker.memory_id, marker.position, True, marker.by))
+                position = self.workspace.ledger.end_of_command(marker.position)
+                before.append(Saved(marker.memory_id, position, True, marker.by))
                 return
             self._promote(draft, session, promotion.admit(session, seq, revision, reviewer), into, replaces)
 
@@ -206,14 +208,14 @@ class Review:
         return Saved(marker.memory_id, done.position, done.already, done.envelopes[0].actor)
 
     def decline(self, session_id: str, seq: int, by: By, *, token: str = "") -> Committed:
-        reviewer = self._reviewer(by, token)
+        reviewer = require_reviewer(self.workspace, by, token)
         command = ("memory.decline", session_id, seq)
         return self._decide(
             session_id, lambda session: promotion.decline(session, seq, by.reason, reviewer), by, command
         )
 
     def defer(self, session_id: str, seq: int, by: By, *, token: str = "") -> Committed:
-        reviewer = self._reviewer(by, token)
+        reviewer = require_reviewer(self.workspace, by, token)
         command = ("memory.defer", session_id, seq)
         return self._decide(session_id, lambda session: promotion.defer(session, seq, by.reason, reviewer), by, command)
 
@@ -300,27 +302,4 @@ class Review:
         refused = PromotionRefused(seq=seq, reviewer=by.actor, reason=error.message)
         self._decide(
             session_id, lambda session: (refused,), By(by.actor, by.role, by.reason), ("refused", session_id, seq)
-        )
-
-    def _reviewer(self, by: By, token: str) -> Reviewer:
-        if self.workspace.config.value("review.require_token"):
-            check_token(self.workspace.config.reviewers, by.actor, token)
-        return Reviewer(by.actor, bool(self.workspace.config.value("review.allow_self")))
-
-
-def issue_token(workspace: Workspace, reviewer: str) -> str:
-    """A new token for a reviewer, shown once; only its hash is kept."""
-    promotion.require_person(Reviewer(reviewer))
-    token = secrets.token_urlsafe(24)
-    workspace.config.reviewers[reviewer] = hashlib.sha256(token.encode()).hexdigest()
-    workspace.config.save()
-    return token
-
-
-def check_token(reviewers: dict[str, str], reviewer: str, token: str) -> None:
-    kept = reviewers.get(reviewer, "")
-    given = hashlib.sha256(token.encode()).hexdigest()
-    if not token or not hmac.compare_digest(kept, given):
-        raise ReviewerNeeded(
-            f"{reviewer} has not shown a valid reviewer's token", "set THT_REVIEWER_TOKEN; tht review token makes one"
         )

@@ -13,6 +13,7 @@ from domain import session as sessions
 from domain.errors import InvalidInput, NothingChanged, SessionExists, UnknownMemory, UnknownSession
 from domain.event import Envelope, Event
 from domain.memory import Memory
+from domain.promotion import Reviewer
 from domain.session import NewDecision, Phase, Session, SessionOpened, session_stream
 from domain.text import content_key
 from projections import registry
@@ -44,8 +45,10 @@ class Sessions:
         return self.workspace.ledger.transact(work, by, ("session.open", session_id, question, database))
 
     def record(self, session_id: str, new: NewDecision, by: By) -> Committed:
-        """Record a decision. One that names a memory as its source is compared with that memory."""
+        """Record a decision. One that names a memory as its source is a person's, and is compared with that memory."""
         new = sessions.checked(new)
+        if new.source_memory is not None:
+            promotion.require_person(Reviewer(by.actor))
 
         def decide(session: Session, draft: Draft) -> Sequence[Event]:
             return (sessions.record(session, self._compared(draft, new)),)
@@ -91,10 +94,11 @@ class Sessions:
         return self._decide(session_id, lambda session, _: promotion.close(session), by, command)
 
     def choose(self, session_id: str, offered: Sequence[str], selected: Sequence[str], by: By) -> Committed:
-        """F2's single choice: each selected memory becomes a clarification of this session, the others wait."""
+        """F2's single choice, a person's: each selected memory becomes a clarification of this session, others wait."""
         unknown = [one for one in selected if one not in offered]
         if unknown:
             raise InvalidInput(f"{', '.join(unknown)} was not offered", "--select takes ids from --offered")
+        promotion.require_person(Reviewer(by.actor))
         self.workspace.caught_up()
 
         def decide(session: Session, draft: Draft) -> Sequence[Event]:

@@ -97,9 +97,12 @@ def _cell(value: object) -> RenderableType:
     return Text(printable("" if value is None else str(value)))
 
 
+_JOINING = "\n\t\u200c\u200d"  # the last two join or part letters and emoji
+
+
 def printable(text: str) -> str:
     """Text without what could move the cursor or reorder the line: stored text is shown, never obeyed."""
-    return "".join(character if character in "\n\t" or character.isprintable() else "�" for character in text)
+    return "".join(one if one in _JOINING or one.isprintable() else "�" for one in text)
 
 
 def cut_note(shown: int, total: int, offset: int) -> str:

@@ -11,7 +11,7 @@ import click
 
 from adapters.curation import Curation
 from adapters.workspace import Workspace
-from cli.arguments import MEMORY, at_option, position_of
+from cli.arguments import MEMORY, at_option, position_of, reviewer_token
 from cli.options import Run, common, mutating, paged, pass_run
 from cli.output import cut_note, markdown, print_json, printable, say, show, show_committed, table
 from domain.errors import UnknownMemory
@@ -167,6 +167,10 @@ def _hold(withdrawn: bool, effective: bool | None) -> str:
 # -- commands
 
 
+def curation(workspace: Workspace) -> Curation:
+    return Curation(workspace, reviewer_token(""))
+
+
 @registry_command.command("merge")
 @memory_argument
 @click.option("--into", required=True, type=MEMORY, metavar="MEM", help="The one that stays and takes the sources.")
@@ -175,7 +179,7 @@ def _hold(withdrawn: bool, effective: bool | None) -> str:
 def merge(run: Run, memory_id: str, into: str, reason: str, dry_run: bool, key: str) -> None:
     """End a memory that says the same as another."""
     with run.opened() as workspace:
-        done = Curation(workspace).merge(memory_id, into, run.by(workspace, reason, key, dry_run))
+        done = curation(workspace).merge(memory_id, into, run.by(workspace, reason, key, dry_run))
         show_committed(run, done, f"{memory_id} is merged into {into}", dry_run=dry_run, memory_id=memory_id, into=into)
 
 
@@ -187,7 +191,7 @@ def merge(run: Run, memory_id: str, into: str, reason: str, dry_run: bool, key: 
 def supersede(run: Run, memory_id: str, successor: str, reason: str, dry_run: bool, key: str) -> None:
     """Let another memory take its place: it was true once."""
     with run.opened() as workspace:
-        done = Curation(workspace).supersede(memory_id, successor, run.by(workspace, reason, key, dry_run))
+        done = curation(workspace).supersede(memory_id, successor, run.by(workspace, reason, key, dry_run))
         text = f"{memory_id} is superseded by {successor}"
         show_committed(run, done, text, dry_run=dry_run, memory_id=memory_id, by=successor)
 
@@ -201,7 +205,7 @@ def retire(run: Run, memory_id: str, source: str, reason: str, dry_run: bool, ke
     """Take a memory out because it is wrong, or one of its sources."""
     accept_text(source, "--source", limit=400)
     with run.opened() as workspace:
-        done = Curation(workspace).retire(memory_id, run.by(workspace, reason, key, dry_run), source=source)
+        done = curation(workspace).retire(memory_id, run.by(workspace, reason, key, dry_run), source=source)
         text = f"source {source} of {memory_id} is withdrawn" if source else f"{memory_id} is retired"
         show_committed(run, done, text, dry_run=dry_run, memory_id=memory_id)
 
@@ -213,5 +217,5 @@ def retire(run: Run, memory_id: str, source: str, reason: str, dry_run: bool, ke
 def restore(run: Run, memory_id: str, reason: str, dry_run: bool, key: str) -> None:
     """Undo a retirement, supersession or merge."""
     with run.opened() as workspace:
-        done = Curation(workspace).restore(memory_id, run.by(workspace, reason, key, dry_run))
+        done = curation(workspace).restore(memory_id, run.by(workspace, reason, key, dry_run))
         show_committed(run, done, f"{memory_id} is live again", dry_run=dry_run, memory_id=memory_id)

@@ -11,7 +11,8 @@ from typing import TextIO
 import click
 
 from adapters.ledger import By
-from adapters.review import Preview, Review, check_token, issue_token
+from adapters.review import Preview, Review
+from adapters.reviewers import issue_token, require_reviewer
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from cli.arguments import SESSION, reviewer_by, reviewer_token, reviewing
@@ -101,12 +102,10 @@ class _Reviewing:
 
     def __init__(self, run: Run, workspace: Workspace, by: By, token: str) -> None:
         self.run, self.workspace, self.by, self.token = run, workspace, by, token
-        self.reviewer = Reviewer(by.actor, bool(workspace.config.value("review.allow_self")))
+        self.reviewer = require_reviewer(workspace, by, token)  # said before the work is done, not after it
         self.results: list[Result] = []
         self.answers = _answers()
         require_person(self.reviewer)
-        if workspace.config.value("review.require_token"):  # said before the work is done, not after it
-            check_token(workspace.config.reviewers, by.actor, token)
 
     def go_through(self, session_id: str) -> int:
         """Every page until the reviewer leaves; the exit code. NothingChanged when all stayed as it was."""

@@ -174,7 +174,7 @@ def admit(session: Session, seq: int, revision: str, reviewer: Reviewer) -> tupl
 
 def require_person(reviewer: Reviewer) -> None:
     if not is_person(reviewer.actor):
-        raise ReviewerNeeded(f"{reviewer.actor} is not a person: only people promote memories")
+        raise ReviewerNeeded(f"{reviewer.actor} is not a person: only people decide about memories")
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------

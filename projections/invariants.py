@@ -16,6 +16,8 @@ from domain.session import ConceptClarified, Decided, MemoryPromoted
 from domain.text import is_person, memory_id, same_actor
 from projections.verify import Finding
 
+REUSABLE = ("concept_clarified",)  # as the spec says it, not as the domain does
+
 Events = Sequence[Envelope]
 Rule = Callable[[Events], Iterator[Finding]]
 
@@ -27,12 +29,14 @@ def broken_invariants(events: Events) -> Iterator[Finding]:
 
 
 def only_clarifications_become_memories(events: Events) -> Iterator[Finding]:
-    """1. Only `concept_clarified` decisions are promoted."""
+    """1. Only `concept_clarified` decisions become memories; others are there as imported history alone."""
     decisions: dict[tuple[str, int], Decided] = {}
     for envelope in events:
         event = envelope.event
         if isinstance(event, Decided):
             decisions[envelope.stream, event.seq] = event
+        if isinstance(event, MemoryRecorded) and event.type not in REUSABLE and not _is_imported(event):
+            yield _finding(envelope, f"{event.memory_id} is a {event.type}")
         if isinstance(event, MemoryPromoted):
             for seq in (event.seq, *event.covers):
                 decision = decisions.get((envelope.stream, seq))

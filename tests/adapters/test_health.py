@@ -50,11 +50,11 @@ def marker(seq: int, memory_id: str = "mem-0001", *, self_reviewed: bool = False
     return "session/s1", mark
 
 
-def recorded(*seqs: int, memory_id: str = "mem-0001", stream: str = "memory/x") -> tuple[str, Event]:
+def recorded(
+    *seqs: int, memory_id: str = "mem-0001", stream: str = "memory/x", kind: str = "concept_clarified"
+) -> tuple[str, Event]:
     sources = tuple(Source(session_id="s1", seq=seq) for seq in seqs)
-    memory = MemoryRecorded(
-        memory_id=memory_id, type="concept_clarified", subject="ablazione", detail="d", sources=sources
-    )
+    memory = MemoryRecorded(memory_id=memory_id, type=kind, subject="ablazione", detail="d", sources=sources)
     return stream, memory
 
 
@@ -78,6 +78,7 @@ def test_a_promotion_as_the_gate_records_it_breaks_nothing(workspace: Workspace)
         (BRUNO, [[("session/s1", TablePromoted(seq=1, phase="F1", subject="t", detail="d"))],
                  [marker(1), recorded(1), number(1)]], "a table_promoted"),
         (BRUNO, [[marker(1), recorded(1), number(1)]], "seq 1, which is not recorded"),
+        (BRUNO, [[clarified(1)], [marker(1), recorded(1, kind="table_promoted"), number(1)]], "is a table_promoted"),
         (BRUNO, [[clarified(1)], [marker(1), recorded(1), number(1)], [marker(1)]], "and again to mem-0001"),
         (BRUNO, [[clarified(1)], [marker(1)]], "which does not know it"),
         (BRUNO, [[clarified(1)], [recorded(1), number(1)]], "that no reviewer promoted"),

@@ -146,3 +146,26 @@ def test_dry_runs_and_keys(three: Tht) -> None:
     assert three.json(*keyed)["already"] is False
     assert three.json(*keyed)["already"] is True
     assert three.position() == before + 1
+
+
+def test_changing_the_registry_asks_for_the_token_too(tht: Tht, monkeypatch: pytest.MonkeyPatch) -> None:
+    tht.session("s1", ("Ablation", "a catheter procedure"))
+    memory = tht.promote("s1", 1)
+    token = tht.json("review", "token", "--for", "human:ada", "--actor", "human:ada")["token"]
+    tht.json("config", "set", "review.require_token", "true")
+    retire = ("registry", "retire", memory, "--actor", "human:ada")
+    assert tht.refused(*retire) == "ReviewerNeeded"
+    monkeypatch.setenv("THT_REVIEWER_TOKEN", token)
+    tht.json(*retire)
+
+
+def test_only_a_person_applies_a_memory(tht: Tht) -> None:
+    tht.session("s1", ("Ablation", "a catheter procedure"))
+    memory = tht.promote("s1", 1)
+    tht.session("s2")
+    before = tht.position()
+    decide = ("memory", "decide", "--session", "s2", "--offered", memory, "--select", memory)
+    assert tht.refused(*decide, "--actor", "agent:coder-1") == "ReviewerNeeded"
+    said = ("--type", "concept_clarified", "--subject", "Ablation", "--detail", "else", "--source-memory", memory)
+    assert tht.refused("session", "record", "s2", *said, "--actor", "agent:coder-1") == "ReviewerNeeded"
+    assert tht.position() == before

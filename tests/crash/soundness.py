@@ -133,7 +133,7 @@ def assert_index_follows(workspace: Workspace) -> None:
     status = indexing.status()
     assert status.problem == ""
     assert status.drift is not None
-    assert str(status.drift) == ""
+    assert not status.drift.found, status.drift
     assert status.drift.behind == ()
     assert status.drift.covered == status.drift.live == registry.list_entries(workspace.file.db, status="live")[1]
 
