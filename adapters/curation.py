@@ -66,12 +66,14 @@ class Curation:
 
         def work(draft: Draft) -> None:
             memory = load_memory(draft, self.workspace, memory_id)
-            merged = memory.status == "merged" and memory.successor
-            absorber = load_memory(draft, self.workspace, memory.successor or "") if merged else None
-            own, returned = memories.restore(memory, absorber, by.reason)
+            own, _ = memories.restore(memory, None, by.reason)
             draft.append(memory.stream, own)
-            if absorber is not None:
+            giver, owed = memory, None
+            while giver.status == "merged":
+                absorber = load_memory(draft, self.workspace, giver.successor or "")
+                returned, owed = memories.give_back(absorber, giver.memory_id, to=memory_id, owed=owed)
                 draft.append(absorber.stream, returned)
+                giver = absorber
 
         return self._transact(work, by, ("registry.restore", memory_id))
 

@@ -189,6 +189,8 @@ class Health:
         if drift.behind:
             waiting = f"{len(drift.behind)} memories wait for it"
             notes.append(f"the index is at {checkpoint.position:,} of {head:,}; {waiting}")
+        if drift.deaf:
+            yield Finding("index", "vectors", "it holds points that no search finds", "tht index rebuild")
         for word, refs, what in (
             ("missing", drift.missing, "live and not in the index"),
             ("stale", drift.stale, "in the index with another text"),

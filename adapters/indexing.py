@@ -27,6 +27,7 @@ from projections.index.follow import (
 )
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
 from projections.loop import Progress
+from projections.registry import changed_since
 from projections.search import Hit
 
 if TYPE_CHECKING:
@@ -190,23 +191,21 @@ class Indexing:
             notice = f"answered without vectors: {error.message}" + (f" ({error.hint})" if error.hint else "")
             return Answer(tuple(lexical), -1, ledger_position, voices, notice)
         found = {hit.record.id for hit in nearest}
-        late = {memory_id for memory_id, _ in self._not_covered(reached)}
+        late = {memory_id for memory_id, _ in changed_since(db, reached)}
         missed = [hit for hit in lexical if hit.record.id not in found and hit.record.id in late]
         notice = "" if reached >= ledger_position else f"index at {reached:,} of {ledger_position:,}"
         hits = (*nearest, *missed)[:limit] if len(nearest) < limit else tuple(nearest)
         return Answer(tuple(hits), reached, ledger_position, {"lexical": "ran", "vector": "ran"}, notice)
 
-    def _not_covered(self, position: int) -> list[tuple[str, int]]:
-        from projections.registry import changed_since
-
-        return changed_since(self.workspace.file.db, position)
-
     def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
         db = self.workspace.file.db
+        vector = self.embedder.embed_query(question)  # the model loads for seconds: not while the index is held
         with self._open() as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
-            vector = self._embedder_for(checkpoint).embed_query(question)
+            embedder = self._embedder_for(checkpoint)
+            if embedder is not self.embedder:
+                vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
             checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None)
             return search.by_vector(db, index, vector, limit=limit, without=without), checkpoint.position

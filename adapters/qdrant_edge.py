@@ -27,18 +27,21 @@ from domain.errors import IndexBusy, IndexUnavailable, Refused, ThtError
 from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
 
 if TYPE_CHECKING:
+    from portalocker import Lock
     from qdrant_edge import EdgeShard, Filter, UpdateOperation
 
 _BUSY = "WouldBlock"  # all that the engine says about a lock that is held
+_LOCK = "lock"
 _POLL = 0.05  # seconds between two tries for the lock
 
 
 class EdgeIndex(VectorIndex):
     """One generation, open. Points are flushed to disk with the checkpoint: before it, and once more after it."""
 
-    def __init__(self, shard: EdgeShard, path: Path) -> None:
+    def __init__(self, shard: EdgeShard, path: Path, lock: Lock) -> None:
         self._shard = shard
         self.path = path
+        self._lock = lock
         self._closed = False
 
     def checkpoint(self) -> Checkpoint | None:
@@ -111,8 +114,11 @@ class EdgeIndex(VectorIndex):
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            with _translated(self.path):
-                self._shard.close()
+            try:
+                with _translated(self.path):
+                    self._shard.close()
+            finally:
+                self._lock.release()
 
     def _write(self, operations: Iterator[UpdateOperation] | Sequence[UpdateOperation]) -> None:
         for operation in operations:
@@ -159,7 +165,7 @@ class EdgeStore(IndexStore):
             for leftover in self._folder.leftovers():
                 _remove_unless_open(leftover)
             path = self._folder.add()
-        return EdgeIndex(_create(path, dimension), path)
+        return _opened(path, lambda: _create(path, dimension))
 
     def swap(self, fresh: VectorIndex) -> None:
         """Killed before the pointer is replaced: the old one is current. After: the new one, and a leftover stays."""
@@ -199,11 +205,35 @@ class EdgeStore(IndexStore):
         deadline = self._clock() + self._wait
         while True:
             try:
-                return EdgeIndex(_load(path), path)
+                return _opened(path, lambda: _load(path))
             except IndexBusy:
                 if self._clock() >= deadline:
                     raise
                 self._sleep(_POLL)
+
+
+def _opened(path: Path, open_shard: Callable[[], EdgeShard]) -> EdgeIndex:
+    """A generation, open under its lock. The engine has a lock too, but asks for it only after it has touched the
+    files: a second process that merely tries to open them damages what the first one is writing."""
+    lock = _locked(path)
+    try:
+        return EdgeIndex(open_shard(), path, lock)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _locked(path: Path) -> Lock:
+    """The generation's lock, freed by the system when its holder dies. IndexBusy when another process has it."""
+    import portalocker
+
+    lock = portalocker.Lock(path / _LOCK, mode="ab", timeout=0, fail_when_locked=True)
+    with _translated(path):
+        try:
+            lock.acquire()
+        except portalocker.exceptions.LockException as error:
+            raise IndexBusy(f"the vector index {path} is in use") from error
+    return lock
 
 
 def _load(path: Path) -> EdgeShard:
@@ -234,16 +264,15 @@ def _records() -> Filter:
 def _remove_unless_open(path: Path) -> None:
     """Remove a generation, unless somebody has it open: then it stays, and the next `begin` tries again.
 
-    Opening it is the only question the engine answers about its lock. What cannot be removed does no harm, and is
-    shown by `describe`.
+    What cannot be removed does no harm, and is shown by `describe`.
     """
     try:
-        _load(path).close()
-    except IndexBusy:
-        return
+        lock = _locked(path)
     except IndexUnavailable:
-        pass  # half made or half removed by a process that was killed: exactly what has to go
+        return
     shutil.rmtree(path, ignore_errors=True)
+    lock.release()
+    shutil.rmtree(path, ignore_errors=True)  # Windows keeps a file that is open
 
 
 @contextmanager

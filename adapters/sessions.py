@@ -47,11 +47,9 @@ class Sessions:
     def record(self, session_id: str, new: NewDecision, by: By) -> Committed:
         """Record a decision. One that names a memory as its source is a person's, and is compared with that memory."""
         new = sessions.checked(new)
-        if new.source_memory is not None:
-            promotion.require_person(Reviewer(by.actor))
 
         def decide(session: Session, draft: Draft) -> Sequence[Event]:
-            return (sessions.record(session, self._compared(draft, new)),)
+            return (sessions.record(session, self._compared(draft, new, by)),)
 
         return self._decide(session_id, decide, by, ("session.record", session_id, *_fields(new)))
 
@@ -59,7 +57,7 @@ class Sessions:
         """Say a clarification differently: the old one is retracted, the new one is its author's own."""
 
         def decide(session: Session, draft: Draft) -> Sequence[Event]:
-            return sessions.edit(session, seq, self._compared(draft, changes), by.reason)
+            return sessions.edit(session, seq, self._compared(draft, changes, by), by.reason)
 
         return self._decide(session_id, decide, by, ("session.edit", session_id, seq, *_fields(changes)))
 
@@ -161,9 +159,10 @@ class Sessions:
     def _memory(self, draft: Draft, memory_id: str) -> Memory:
         return load_memory(draft, self.workspace, memory_id)
 
-    def _compared(self, draft: Draft, new: NewDecision) -> NewDecision:
+    def _compared(self, draft: Draft, new: NewDecision, by: By) -> NewDecision:
         if new.source_memory is None:
             return new
+        promotion.require_person(Reviewer(by.actor))
         self.workspace.caught_up()
         memory = self._memory(draft, new.source_memory)
         same = content_key(new.subject, new.detail) == content_key(memory.subject, memory.detail)

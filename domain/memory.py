@@ -219,15 +219,26 @@ def restore(memory: Memory, absorber: Memory | None, reason: str) -> tuple[tuple
         own.append(SourceAdded(memory_id=memory.memory_id, sources=memory.withdrawn[-1:]))
     if absorber is None:
         return tuple(own), ()
-    gained = dict.fromkeys(one for origin, sources in absorber.gained if origin == memory.memory_id for one in sources)
-    back = tuple(one for one in gained if one in absorber.sources)
+    return tuple(own), give_back(absorber, memory.memory_id, to=memory.memory_id)[0]
+
+
+def give_back(
+    absorber: Memory, origin: str, *, to: str, owed: tuple[Source, ...] | None = None
+) -> tuple[tuple[Event, ...], tuple[Source, ...]]:
+    """Events of a memory that gives back to `to` what it gained from `origin` (of that only `owed`), and what it was.
+
+    Where the absorber was merged on, what it gave back is owed by its own absorber in turn.
+    """
+    gained = dict.fromkeys(one for giver, sources in absorber.gained if giver == origin for one in sources)
+    due = tuple(gained) if owed is None else tuple(one for one in gained if one in owed)
+    back = tuple(one for one in due if one in absorber.sources)
     if not back:
-        return tuple(own), ()
-    given = f"given back to {memory.memory_id}, which was restored"
+        return (), due
+    given = f"given back to {to}, which was restored"
     returned: list[Event] = [SourceWithdrawn(memory_id=absorber.memory_id, sources=back, reason=given)]
     if absorber.live and len(back) == len(absorber.sources):
         returned.append(MemoryRetired(memory_id=absorber.memory_id, reason=f"its last source was {given}"))
-    return tuple(own), tuple(returned)
+    return tuple(returned), due
 
 
 def require_live(memory: Memory) -> None:

@@ -256,7 +256,9 @@ def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Sessio
         case SessionOpened() | PromotionRefused():
             return session
         case ConceptClarified() | TablePromoted() | TableExcluded() | ColumnPromoted() | ColumnExcluded():
-            return replace(session, decisions=(*session.decisions, _recorded(event, envelope.actor)))
+            decisions = (*session.decisions, _recorded(event, envelope.actor))
+            again = isinstance(event, ConceptClarified)  # there is something to review once more
+            return replace(session, decisions=decisions, review_closed=session.review_closed and not again)
         case DecisionRetracted(seq=seq):
             return replace(session, decisions=_restand(session, "retracted", lambda decision: decision.seq == seq))
         case PhaseEntered(phase=phase):
@@ -401,12 +403,15 @@ def record(session: Session, new: NewDecision, *, historical: bool = False) -> D
     )
 
 
+_EDITED = ("subject", "detail", "rationale", "question_context", "concepts", "tables")
+
+
 def edit(session: Session, seq: int, new: NewDecision, reason: str) -> tuple[Event, ...]:
     """A new clarification that supersedes an effective one: the old is retracted, the new names it."""
     old = session.decision(seq)
     if not old.reusable or new.type not in REUSABLE_TYPES:
         raise Refused(f"seq {seq} is a {old.type}, its new text a {new.type}: only clarifications are edited")
-    if (old.subject, old.detail, old.rationale) == (new.subject, new.detail, new.rationale):
+    if all(getattr(old, name) == getattr(new, name) for name in _EDITED):
         raise NothingChanged(f"decision {seq} says this already")
     recorded = record(session, replace(new, supersedes=seq, phase=None))
     return (*retract(session, seq, reason or f"edited: see seq {recorded.seq}"), recorded)

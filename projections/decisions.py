@@ -114,6 +114,8 @@ class DecisionsView(View):
                 return
             case ConceptClarified() | TablePromoted() | TableExcluded() | ColumnPromoted() | ColumnExcluded():
                 _insert_decision(db, session_id, event, envelope)
+                if isinstance(event, ConceptClarified):
+                    db.execute(f"UPDATE {SESSIONS} SET review = 'open' WHERE session_id = ?", (session_id,))
             case DecisionRetracted(seq=seq):
                 _restand(db, "retracted", position, "session_id = ? AND seq = ?", session_id, seq)
             case PhaseEntered(phase=phase):

@@ -18,7 +18,8 @@ from projections.loop import LedgerReader, Progress
 from projections.registry import Record
 
 VERSION = 1
-BATCH = 256  # records embedded and written at a time
+BATCH = 64  # records embedded and written between two looks at the clock
+REBUILD_BATCH = 256  # nobody waits for a rebuild
 MEND = "tht index rebuild makes it anew beside the old one"
 
 
@@ -132,8 +133,8 @@ def rebuild_index(
     records = list(registry.live_records(db))
     fresh = store.begin(fingerprint.dimension)
     try:
-        for start in range(0, len(records), BATCH):
-            batch = records[start : start + BATCH]
+        for start in range(0, len(records), REBUILD_BATCH):
+            batch = records[start : start + REBUILD_BATCH]
             fresh.upsert(points_of(batch, embedder))
             if progress:
                 progress(start + len(batch), len(records))
@@ -160,12 +161,15 @@ class IndexDrift:
     behind: tuple[str, ...]
     covered: int
     live: int
+    deaf: bool = False  # it holds points, and a search finds none of them
 
     @property
     def found(self) -> bool:
-        return bool(self.missing or self.stale or self.orphan)
+        return bool(self.missing or self.stale or self.orphan or self.deaf)
 
     def __str__(self) -> str:
+        if self.deaf:
+            return "it holds points that no search finds"
         parts = (("missing", self.missing), ("stale", self.stale), ("orphan", self.orphan))
         return "; ".join(f"{word}: {', '.join(refs[:5])}" for word, refs in parts if refs)
 
@@ -186,7 +190,14 @@ def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
         behind=_sorted(behind),
         covered=sum(1 for ref in wanted if held.get(ref) == {wanted[ref]}),
         live=len(wanted),
+        deaf=bool(held) and checkpoint is not None and not _hears(index, checkpoint),
     )
+
+
+def _hears(index: VectorIndex, checkpoint: Checkpoint) -> bool:
+    """Whether a search finds anything: an engine may open damaged vectors without complaint and find nothing."""
+    dimension = int(checkpoint.fingerprint.rpartition("/")[2])
+    return bool(index.search([1.0] * dimension, kind="memory", limit=1))
 
 
 def _sorted(refs: Iterable[str]) -> tuple[str, ...]:

@@ -169,3 +169,21 @@ def test_only_a_person_applies_a_memory(tht: Tht) -> None:
     said = ("--type", "concept_clarified", "--subject", "Ablation", "--detail", "else", "--source-memory", memory)
     assert tht.refused("session", "record", "s2", *said, "--actor", "agent:coder-1") == "ReviewerNeeded"
     assert tht.position() == before
+
+
+def test_restoring_takes_sources_back_along_a_chain_of_merges(tht: Tht) -> None:
+    tht.session("s1", ("one", "1"), ("two", "2"), ("three", "3"))
+    one, two, three = (tht.promote("s1", seq) for seq in (1, 2, 3))
+    tht.json("registry", "merge", one, "--into", two, "--actor", "human:ada")
+    tht.json("registry", "merge", two, "--into", three, "--actor", "human:ada")
+
+    def sources(memory: str) -> list[int]:
+        shown = tht.json("registry", "show", memory)["sources"]
+        return sorted(source["seq"] for source in shown if not source["withdrawn"])
+
+    assert sources(three) == [1, 2, 3]
+    tht.json("registry", "restore", one, "--actor", "human:ada")
+    assert (sources(one), sources(three)) == ([1], [2, 3])
+    tht.json("registry", "restore", two, "--actor", "human:ada")
+    assert (sources(two), sources(three)) == ([2], [3])
+    assert tht.json("verify")["ok"]

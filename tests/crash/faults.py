@@ -117,8 +117,8 @@ def arm(fatal: int) -> None:
 
     opened = qdrant_edge.EdgeIndex.__init__
 
-    def open_watched(self: Any, shard: Any, path: Path) -> None:
-        opened(self, _Shard(shard), path)  # type: ignore[arg-type]
+    def open_watched(self: Any, shard: Any, path: Path, lock: Any) -> None:
+        opened(self, _Shard(shard), path, lock)  # type: ignore[arg-type]
 
     _Fuse.fatal, _Fuse.reached = fatal, 0
     patched: Any = sqlite3

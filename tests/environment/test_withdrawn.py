@@ -87,7 +87,7 @@ def test_replaced_by_an_edit(home: Path) -> None:
         assert search(workspace, OLD) == [OLD]
         sessions, review = Sessions(workspace), Review(workspace)
         sessions.open("t", "what is it really?", CODER)
-        sessions.record("t", NewDecision("concept_clarified", NEW, "current through a tip", source_memory=old), CODER)
+        sessions.record("t", NewDecision("concept_clarified", NEW, "current through a tip", source_memory=old), ADA)
         sessions.enter("t", "F8", CODER)
         candidate = review.preview("t").candidates[0].candidate
         assert candidate.decision.source_memory == old

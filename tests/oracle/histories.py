@@ -142,7 +142,7 @@ class History:
 
     def _reuse(self, a: int, b: int, c: int, d: int, e: int) -> Callable[[], Any]:
         new = NewDecision("concept_clarified", SUBJECTS[c % 6], DETAILS[d % 4], source_memory=self._memory(b))
-        return lambda: Sessions(self.workspace).record(SESSIONS[a % 2], new, By(AUTHORS[e // 4 % 4]))
+        return lambda: Sessions(self.workspace).record(SESSIONS[a % 2], new, By(REVIEWERS[e % 8]))
 
     def _edit(self, a: int, b: int, c: int, d: int, e: int) -> Callable[[], Any]:
         new = NewDecision("concept_clarified", SUBJECTS[c % 6], DETAILS[d % 4])
@@ -166,10 +166,10 @@ class History:
     def _close_review(self, a: int, *_: int) -> Callable[[], Any]:
         return lambda: Review(self.workspace).close(SESSIONS[a % 2], By("human:ada"))
 
-    def _choose(self, a: int, b: int, c: int, d: int, _: int) -> Callable[[], Any]:
+    def _choose(self, a: int, b: int, c: int, d: int, e: int) -> Callable[[], Any]:
         offered = list(dict.fromkeys((self._memory(b), self._memory(c))))
         selected = [one for number, one in enumerate(offered) if d >> number & 1]
-        return lambda: Sessions(self.workspace).choose(SESSIONS[a % 2], offered, selected, By("agent:coder"))
+        return lambda: Sessions(self.workspace).choose(SESSIONS[a % 2], offered, selected, By(REVIEWERS[e % 8]))
 
     def _save(self, a: int, b: int, c: int, d: int, e: int) -> Callable[[], Any]:
         session_id, seq, reviewer = SESSIONS[a % 2], self._candidate(a, b), REVIEWERS[c % 8]

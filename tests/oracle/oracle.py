@@ -69,6 +69,7 @@ def happen(session: Data, event: Data) -> None:
     decisions = session["decisions"]
     if kind == "concept_clarified" or kind in LINKING:
         decisions[data["seq"]] = {**data, "type": kind, "author": event["actor"], "standing": "effective"}
+        session["review_closed"] = session["review_closed"] and kind != "concept_clarified"
     elif kind == "decision_retracted":
         if decisions[data["seq"]]["standing"] == "effective":
             decisions[data["seq"]]["standing"] = "retracted"

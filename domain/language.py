@@ -1,0 +1,124 @@
+"""Words as they are compared: folded, guessed to be of a language, and stemmed lightly.
+
+Nothing here is stored or shown: texts are kept verbatim (S-63); these are the forms in which two of them meet.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Italian and Greek words that another word differs from by its accent alone, so that it stays: `è` is no `e`.
+_ACCENT_MATTERS = {
+    "e": "è", "ne": "né", "si": "sì", "la": "là", "li": "lì", "da": "dà", "se": "sé",
+    "meta": "metà", "papa": "papà", "pero": "però", "η": "ή",
+}  # fmt: skip
+_QUOTES = str.maketrans({**dict.fromkeys("’‘ʼ′‛", "'"), **dict.fromkeys("“”„‟«»「」『』", '"'), "−": "-", "–": "-", "—": "-"})
+_UNEQUAL = re.compile("≠|=\u0338")
+_ACCENTED = re.compile("([^\\W\\d_])[\u0300-\u036f]+")
+_NOT_ASCII_WORD = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
+_APOSTROPHE_ACCENT = re.compile(r"(?<![\w'])(e|ne|po|si|la|li|da|[^\W\d_]{2,30}[aeiou])'(?![\w'])")
+_ACCENT_FROM_APOSTROPHE = str.maketrans("aeiou", "àèìòù")
+_OPEN_QUOTE = re.compile(r"(?<![\w'])'(?=\w)")
+_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+_LATIN = re.compile("[a-z]")
+_WORD = re.compile(r"[^\W\d_]+")
+
+_ITALIAN = frozenset(
+    "il lo la gli le di del della dello dei delle degli che è non si un una uno nel nella nei nelle al alla ai alle dal "
+    "dalla per con su sul sulla sono ha hanno ogni più e ed come da tra fra mai vale anche questo questa prima dopo "
+    "senza almeno ad era erano fino perche preferisco dobbiamo abbiamo mi ho i a".split()
+)
+_ENGLISH = frozenset(
+    "the of and is are was to in on for with not we it that by at an be do does has have from as this all never "
+    "always our my i a must should will or when before after".split()
+)
+
+_ENGLISH_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"))
+_GREEK_ENDINGS = tuple(
+    sorted(
+        "ουσ ησ οσ ασ εσ ων οι ου ο η α ι υ ε ω ει εισ ουμε ετε ουν εται ονται ομαι μενοσ μενη μενο μενοι μενα μενεσ "
+        "ματα ματοσ ματων εωσ εων αμε ατε αν ηκε ηκαν".split(),
+        key=len,
+        reverse=True,
+    )
+)
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: case, width, accents, final sigma, quotation marks and spaces do not count.
+
+    `e'`, `e’` and `é` are the Italian `è`; an accent that tells two short words apart stays (`è` and `e`, `ή` and `η`).
+    """
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_QUOTES)
+    text = _UNEQUAL.sub("!=", text)
+    if "'" in text and not _OPEN_QUOTE.search(text):
+        text = _APOSTROPHE_ACCENT.sub(lambda found: found[1][:-1] + found[1][-1].translate(_ACCENT_FROM_APOSTROPHE), text)
+    return " ".join(_NOT_ASCII_WORD.sub(_without_accents, unicodedata.normalize("NFC", text)).split())
+
+
+def _without_accents(found: re.Match[str]) -> str:
+    word = found[0]
+    plain = unicodedata.normalize("NFC", _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", word)))
+    return _ACCENT_MATTERS.get(plain, plain) if plain != word else word
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a written list, folded: how the tables of the lexicon are read."""
+    return tuple(fold(text).split())
+
+
+def language_of(folded: str) -> str:
+    """`el`, `it`, `en`, or `other` for a script that no rule here reads; a Latin text is English when nothing tells.
+
+    Decided by script and by counting the short words that only one of the two languages has.
+    """
+    start = folded[:4_000]
+    if _GREEK.search(start):
+        return "el"
+    if not _LATIN.search(start):
+        return "other" if _WORD.search(start) else "en"
+    found = _WORD.findall(start)
+    italian = sum(word in _ITALIAN for word in found)
+    english = sum(word in _ENGLISH for word in found)
+    return "it" if italian > english else "en"
+
+
+def stem(word: str, language: str) -> str:
+    """A folded word without its commonest endings: enough to meet `use` and `uses`, `ricovero` and `ricoveri`,
+    `έκδοση` and `έκδοσης`. Light on purpose: stems decide what is the same subject, never what is the same fact."""
+    if language == "el":
+        return _greek_stem(word)
+    if language == "it":
+        return _italian_stem(word)
+    return _english_stem(word) if language == "en" else word
+
+
+def _english_stem(word: str) -> str:
+    if len(word) < 4 or not word.isascii():
+        return word.removesuffix("e") if len(word) == 3 else word
+    for ending, instead in _ENGLISH_ENDINGS:
+        if word.endswith(ending):
+            return word.removesuffix(ending) + instead
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word.removesuffix("s")
+    for ending in ("ing", "ed"):
+        shorter = word.removesuffix(ending)
+        if shorter != word and len(shorter) >= 2 and re.search("[aeiouy]", shorter):
+            word = shorter[:-1] if len(shorter) > 3 and shorter[-1] == shorter[-2] not in "ls" else shorter
+            break
+    return word.removesuffix("e")
+
+
+def _italian_stem(word: str) -> str:
+    if len(word) < 4:
+        return word
+    shorter = word.rstrip("aeiouàèìòù")
+    return shorter.removesuffix("h") if len(shorter) >= 3 else word
+
+
+def _greek_stem(word: str) -> str:
+    for ending in _GREEK_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
