@@ -13,12 +13,13 @@ from domain import session as sessions
 from domain.errors import InvalidInput, UnknownMemory
 from domain.event import Envelope, iso_utc, registered_events
 from domain.recall import MemoriesShown
-from domain.session import Decided, MemoryPromoted, Session
+from domain.session import Session
+from domain.session_events import Decided, MemoryPromoted
 from domain.text import accept_actor
 from projections import registry, timeline
 from projections.decisions import decision_row
 from projections.lineage import what_rests_on
-from projections.registry import Entry
+from projections.record import Entry
 from projections.timeline import Filter, Line
 from projections.view import ViewsFile
 

@@ -8,7 +8,7 @@ from typing import Any
 from domain.event import Envelope, iso_utc
 from domain.session import Session
 from projections.lineage import Lineage
-from projections.registry import Entry
+from projections.record import Entry
 from projections.timeline import Line
 
 

@@ -17,7 +17,7 @@ from domain.memory import Source
 from domain.promotion import require_person
 from domain.text import canonical_json
 from projections import registry
-from projections.registry import Entry
+from projections.record import Entry
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any, cast
 from adapters.ledger import By
 from adapters.sessions import Sessions, accept_phase
 from domain.errors import InvalidInput, ThtError
-from domain.session import Decided, Decision, NewDecision
+from domain.session import Decision, NewDecision
+from domain.session_events import Decided
 
 TEXTS = ("type", "subject", "detail", "rationale", "question_context", "source_memory", "phase")
 LISTS = ("concepts", "tables")

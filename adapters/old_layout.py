@@ -22,7 +22,15 @@ from adapters.session_files import Report, Retelling
 from domain import session as sessions
 from domain.errors import InvalidInput, NothingChanged, SessionExists, ThtError
 from domain.event import Event
-from domain.session import Phase, SessionOpened, session_stream
+from domain.session_events import (
+    PHASES,
+    MemoryPromoted,
+    MemoryPromotionDeclined,
+    MemoryRejected,
+    Phase,
+    SessionOpened,
+    session_stream,
+)
 from domain.text import accept_id, memory_number
 
 _MEMORY = re.compile(r"mem-\d{4,}")
@@ -150,9 +158,9 @@ class _Telling:
             case "memory_promotion_declined":
                 seq = self._new_seq(form)
                 reason = form.rationale or ""
-                retelling.add(sessions.MemoryPromotionDeclined(seq=seq, detail=f"seq:{seq}", reason=reason))
+                retelling.add(MemoryPromotionDeclined(seq=seq, detail=f"seq:{seq}", reason=reason))
             case "memory_rejected":
-                retelling.add(sessions.MemoryRejected(memory_id=self._memory(form)))
+                retelling.add(MemoryRejected(memory_id=self._memory(form)))
             case "decision_retracted":
                 retelling.add(*sessions.retract(retelling.now, self._new_seq(form), form.rationale or ""))
             case "phase_entered":
@@ -178,7 +186,7 @@ class _Telling:
         known = self.memories.memory_of(self.session.session_id, seq, form.memory_id)
         if known is None:
             raise InvalidInput(f"seq {form.target} was promoted, but registry.jsonl has no memory of it")
-        return (sessions.MemoryPromoted(seq=seq, detail=f"seq:{seq}", memory_id=known),)
+        return (MemoryPromoted(seq=seq, detail=f"seq:{seq}", memory_id=known),)
 
     def _new_seq(self, form: LineForm) -> int:
         if form.target is None or form.target not in self.session.seqs:
@@ -196,7 +204,7 @@ class _Telling:
     @staticmethod
     def _phase(form: LineForm) -> Phase:
         named = (form.phase, form.subject, form.detail)
-        for phase in sessions.PHASES:
+        for phase in PHASES:
             if phase in named:
                 return phase
         raise InvalidInput(f"{form.type} names no phase")

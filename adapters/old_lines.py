@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from adapters.json_lines import Line
 from domain import session as sessions
 from domain.errors import InvalidInput
-from domain.session import DECISION_TYPES, NewDecision, Phase
+from domain.session import NewDecision
+from domain.session_events import DECISION_TYPES, REUSABLE_TYPES, Phase
 
 QUESTION_LOST = "(question not recorded)"
 SUBJECT_LOST = "(subject not recorded)"
@@ -63,7 +64,7 @@ class LineForm(BaseModel):
             NewDecision(
                 self.type,
                 self.subject or SUBJECT_LOST,
-                self.detail or (DETAIL_LOST if self.type in sessions.REUSABLE_TYPES else ""),
+                self.detail or (DETAIL_LOST if self.type in REUSABLE_TYPES else ""),
                 self.rationale or "",
                 self.phase,
                 self.question_context or "",

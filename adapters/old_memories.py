@@ -14,7 +14,7 @@ from domain import memory as memories
 from domain.errors import InvalidInput, ThtError
 from domain.event import Envelope, Event
 from domain.memory import NUMBERING, Memory, MemoryRecorded, NumberTaken, Source, SourceAdded, memory_stream
-from domain.session import REUSABLE_TYPES
+from domain.session_events import REUSABLE_TYPES
 from domain.text import SUBJECT_LIMIT, accept_id, accept_text, content_key, memory_id, memory_number
 
 LOST = "unknown"  # the session of a record that names none

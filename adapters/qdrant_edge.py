@@ -38,7 +38,7 @@ _POLL = 0.05  # seconds between two tries for the lock
 class EdgeIndex(VectorIndex):
     """One generation, open. Points are flushed to disk with the checkpoint: before it, and once more after it."""
 
-    def __init__(self, shard: EdgeShard, path: Path, lock: Lock) -> None:
+    def __init__(self, shard: EdgeShard, path: Path, lock: Lock[Any]) -> None:
         self._shard = shard
         self.path = path
         self._lock = lock
@@ -223,7 +223,7 @@ def _opened(path: Path, open_shard: Callable[[], EdgeShard]) -> EdgeIndex:
         raise
 
 
-def _locked(path: Path) -> Lock:
+def _locked(path: Path) -> Lock[Any]:
     """The generation's lock, freed by the system when its holder dies. IndexBusy when another process has it."""
     import portalocker
 

@@ -16,7 +16,8 @@ from domain.errors import ReviewerNeeded, SelfReview, ThtError
 from domain.event import Event
 from domain.memory import NUMBERING, NumberTaken, memory_stream
 from domain.promotion import Candidate
-from domain.session import MemoryPromoted, PromotionRefused, Session, session_stream
+from domain.session import Session
+from domain.session_events import MemoryPromoted, PromotionRefused, session_stream
 from projections import registry
 from projections.decisions import sessions_with_candidates
 from projections.similar import Similar, similar

@@ -14,7 +14,8 @@ from adapters.ledger import By, Draft, Ledger
 from domain import session as sessions
 from domain.errors import SessionExists, SessionIsClosed, ThtError
 from domain.event import Envelope, Event
-from domain.session import Decided, Decision, DecisionType, NewDecision, Phase, Session, SessionOpened, session_stream
+from domain.session import Decision, NewDecision, Session
+from domain.session_events import REUSABLE_TYPES, Decided, DecisionType, Phase, SessionOpened, session_stream
 
 BATCH = 100  # sessions to a transaction
 BATCH_DECISIONS = 5_000  # and so many decisions at most, when sessions are long
@@ -89,7 +90,7 @@ class Report:
     def count(self, events: Sequence[Event]) -> None:
         decided = [event for event in events if isinstance(event, Decided)]
         self.decisions += len(decided)
-        self.clarifications += sum(1 for event in decided if event.kind in sessions.REUSABLE_TYPES)
+        self.clarifications += sum(1 for event in decided if event.kind in REUSABLE_TYPES)
 
     def absorb(self, other: Report) -> None:
         """Add what another part of the same import took in."""

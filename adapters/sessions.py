@@ -14,7 +14,17 @@ from domain.errors import InvalidInput, NothingChanged, SessionExists, UnknownMe
 from domain.event import Envelope, Event
 from domain.memory import Memory
 from domain.promotion import Reviewer
-from domain.session import NewDecision, Phase, Session, SessionOpened, session_stream
+from domain.session import NewDecision, Session
+from domain.session_events import (
+    PHASES,
+    REUSE_PHASE,
+    REVIEW_PHASE,
+    ConceptClarified,
+    Phase,
+    PromotionReviewClosed,
+    SessionOpened,
+    session_stream,
+)
 from domain.text import content_key
 from projections import registry
 from projections.decisions import SessionRow, list_sessions
@@ -71,9 +81,9 @@ class Sessions:
 
         def decide(session: Session, _: Draft) -> Sequence[Event]:
             entered = sessions.enter(session, target)
-            if target != sessions.REVIEW_PHASE or session.review_closed or promotion.undecided(session):
+            if target != REVIEW_PHASE or session.review_closed or promotion.undecided(session):
                 return entered
-            return (*entered, sessions.PromotionReviewClosed())
+            return (*entered, PromotionReviewClosed())
 
         return self._decide(session_id, decide, by, ("session.enter", session_id, phase))
 
@@ -172,9 +182,9 @@ class Sessions:
         entry = registry.find_entry(self.workspace.file.db, memory.memory_id)
         assert entry is not None
         why = f"{memory.memory_id}: {entry.record.rationale}" if entry.record.rationale else f"{memory.memory_id}"
-        return sessions.ConceptClarified(
+        return ConceptClarified(
             seq=seq,
-            phase=sessions.REUSE_PHASE,
+            phase=REUSE_PHASE,
             subject=memory.subject,
             detail=memory.detail,
             rationale=f"reuses {why}",
@@ -186,10 +196,10 @@ class Sessions:
 
 def accept_phase(phase: str) -> Phase:
     """The phase of this name. InvalidInput lists them."""
-    for known in sessions.PHASES:
+    for known in PHASES:
         if known == phase.upper():
             return known
-    raise InvalidInput(f"{phase!r} is no phase", f"one of: {', '.join(sessions.PHASES)}")
+    raise InvalidInput(f"{phase!r} is no phase", f"one of: {', '.join(PHASES)}")
 
 
 def load_session(draft: Draft, session_id: str) -> Session:

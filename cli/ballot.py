@@ -16,7 +16,7 @@ from cli.candidates import outcome_line
 from cli.output import printable
 from domain.errors import ThtError
 from domain.promotion import Reviewer, candidates
-from domain.session import Decided
+from domain.session_events import Decided
 
 Action = Literal["promote", "merge", "replace", "decline", "defer", "edit", "leave"]
 

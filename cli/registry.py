@@ -17,7 +17,7 @@ from cli.output import cut_note, markdown, print_json, printable, say, show, sho
 from domain.errors import UnknownMemory
 from domain.text import accept_text
 from projections import registry
-from projections.registry import Entry
+from projections.record import Entry
 
 if TYPE_CHECKING:
     import sqlite3

@@ -15,7 +15,8 @@ from cli.options import Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, markdown, note, print_json, printable, say, show, show_committed, table
 from cli.session_view import session_json, session_page, summary_markdown
 from domain.errors import InvalidInput
-from domain.session import DECISION_TYPES, PHASES, Decided, NewDecision
+from domain.session import NewDecision
+from domain.session_events import DECISION_TYPES, PHASES, Decided
 
 FILE_LIMIT = 256 * 2**20  # bytes
 

@@ -20,17 +20,15 @@ from domain.errors import (
 )
 from domain.event import Event
 from domain.memory import Memory, MemoryRecorded, NumberTaken, Source
-from domain.session import (
+from domain.session import Decision, Marker, Session
+from domain.session_events import (
     REUSE_PHASE,
     REVIEW_PHASE,
-    Decision,
-    Marker,
     MemoryPromoted,
     MemoryPromotionDeclined,
     PhaseEntered,
     PromotionDeferred,
     PromotionReviewClosed,
-    Session,
     SessionClosed,
 )
 from domain.text import content_key, digest, is_person, looks_like_a_table, memory_id, normal_form, same_actor

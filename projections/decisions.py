@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from domain.event import Envelope, iso_utc
-from domain.session import (
+from domain.session_events import (
     REUSABLE_TYPES,
     REUSE_PHASE,
     ColumnExcluded,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from domain.event import Envelope
 from domain.memory import MemoryRecorded, MemoryRestored, NumberTaken, SourceAdded
-from domain.session import ConceptClarified, Decided, MemoryPromoted
+from domain.session_events import ConceptClarified, Decided, MemoryPromoted
 from domain.text import is_person, memory_id, same_actor
 from projections.verify import Finding
 

@@ -10,7 +10,7 @@ from typing import Any
 from projections import registry
 from projections.index.follow import memory_ref
 from projections.index.port import VectorIndex
-from projections.registry import Record
+from projections.record import Record
 from projections.similar import query_words
 
 

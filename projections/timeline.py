@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from domain.event import Envelope, Event, iso_utc
-from domain.session import Decided
+from domain.session_events import Decided
 from projections.view import View
 
 EVENTS = "timeline_v1_events"

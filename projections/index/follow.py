@@ -15,7 +15,7 @@ from projections import registry
 from projections.index.points import point_id
 from projections.index.port import Checkpoint, Embedder, IndexStore, Point, VectorIndex
 from projections.loop import LedgerReader, Progress
-from projections.registry import Record
+from projections.record import Record
 
 VERSION = 1
 BATCH = 64  # records embedded and written between two looks at the clock

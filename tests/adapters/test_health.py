@@ -16,7 +16,8 @@ from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
 from domain.event import Event
 from domain.memory import NUMBERING, MemoryRecorded, NumberTaken, Source, SourceAdded
-from domain.session import ConceptClarified, MemoryPromoted, NewDecision, TablePromoted
+from domain.session import NewDecision
+from domain.session_events import ConceptClarified, MemoryPromoted, TablePromoted
 
 ANNA, BRUNO = By("human:anna"), By("human:bruno")
 

@@ -11,6 +11,7 @@ from adapters.workspace import Workspace, create_workspace
 from domain import session as sessions
 from domain.event import Event
 from domain.memory import NUMBERING, MemoryRecorded, NumberTaken, Source, memory_stream
+from domain.session_events import ConceptClarified, DecisionRetracted, MemoryPromoted, PhaseEntered, SessionOpened
 from domain.text import memory_id
 
 EVENTS_A_SESSION = 10  # with its memory and number
@@ -38,11 +39,11 @@ def _write(numbers: list[int], draft: Draft) -> None:
         stream = sessions.session_stream(session_id)
         clarified = [_clarified(number, seq) for seq in range(1, 5)]
         own: list[Event] = [
-            sessions.SessionOpened(session_id=session_id, question=f"How many {_phrase(number, 4)}?"),
+            SessionOpened(session_id=session_id, question=f"How many {_phrase(number, 4)}?"),
             *clarified,
-            sessions.DecisionRetracted(seq=4, reason="said twice"),
-            sessions.PhaseEntered(phase="F8"),
-            sessions.MemoryPromoted(seq=1, detail="seq:1", memory_id=memory_id(number), revision="bench"),
+            DecisionRetracted(seq=4, reason="said twice"),
+            PhaseEntered(phase="F8"),
+            MemoryPromoted(seq=1, detail="seq:1", memory_id=memory_id(number), revision="bench"),
         ]
         content = memory_stream(clarified[0].subject, clarified[0].detail)
         draft.versions |= {stream: 0, content: 0}
@@ -51,8 +52,8 @@ def _write(numbers: list[int], draft: Draft) -> None:
         draft.append(NUMBERING, [NumberTaken(number=number, memory_id=memory_id(number), stream=content)])
 
 
-def _clarified(number: int, seq: int) -> sessions.ConceptClarified:
-    return sessions.ConceptClarified(
+def _clarified(number: int, seq: int) -> ConceptClarified:
+    return ConceptClarified(
         seq=seq,
         phase="F1",
         subject=f"{_phrase(number + seq, 2)} {number}.{seq}",
@@ -62,7 +63,7 @@ def _clarified(number: int, seq: int) -> sessions.ConceptClarified:
     )
 
 
-def _memory(number: int, session_id: str, clarified: sessions.ConceptClarified) -> MemoryRecorded:
+def _memory(number: int, session_id: str, clarified: ConceptClarified) -> MemoryRecorded:
     return MemoryRecorded(
         memory_id=memory_id(number),
         type="concept_clarified",

@@ -29,6 +29,7 @@ from adapters.workspace import Workspace, make_views
 from projections import registry, search
 from projections.index.follow import points_of
 from projections.loop import catch_up
+from projections.record import Entry
 from projections.view import ViewsFile
 from tests.benchmarks.history import EVENTS_A_SESSION, make_workspace
 
@@ -236,7 +237,7 @@ def search_rows(workspace: Workspace, memories: int) -> Iterator[Row]:
     )
 
 
-def _some(workspace: Workspace) -> Sequence[registry.Entry]:
+def _some(workspace: Workspace) -> Sequence[Entry]:
     entries, _ = registry.list_entries(workspace.caught_up(), limit=QUESTIONS)
     return entries
 

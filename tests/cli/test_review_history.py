@@ -2,8 +2,8 @@
 
 A cohort definition is a session's clarification: its name the subject, its logic the detail. A rewording is an edit by
 the library's author, "Accepted" a promotion by a reviewer, "Withdrawn" a decline, a removal a retraction. A definition
-reworded after it was accepted is promoted again and replaces the memory of its old wording, or, where nothing but a full
-stop changed, is one more source of the same memory.
+reworded after it was accepted is promoted again and replaces the memory of its old wording, or, where nothing but a
+full stop changed, is one more source of the same memory.
 """
 
 from __future__ import annotations

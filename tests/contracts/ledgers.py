@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from adapters.ledger import By, Committed, Draft, Ledger
 from adapters.workspace import create_workspace
 from domain.event import Event
-from domain.session import DecisionRetracted, PhaseEntered, SessionOpened
+from domain.session_events import DecisionRetracted, PhaseEntered, SessionOpened
 
 ADA = By("human:ada")
 KEYED = By("human:ada", idempotency_key="k#1")

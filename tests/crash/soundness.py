@@ -13,7 +13,8 @@ from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, make_views, open_workspace
 from domain.memory import MemoryRecorded, NumberTaken, SourceAdded
-from domain.session import ConceptClarified, MemoryPromoted, NewDecision
+from domain.session import NewDecision
+from domain.session_events import ConceptClarified, MemoryPromoted
 from projections import registry
 from projections.loop import catch_up
 from projections.view import ViewsFile

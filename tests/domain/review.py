@@ -7,14 +7,14 @@ from typing import Any
 from domain import promotion
 from domain.event import Event
 from domain.promotion import Candidate, Promotion, Reviewer
-from domain.session import (
+from domain.session import Session
+from domain.session_events import (
     ColumnExcluded,
     MemoryPromoted,
     MemoryPromotionDeclined,
     PhaseEntered,
     PromotionDeferred,
     PromotionReviewClosed,
-    Session,
     TableExcluded,
     TablePromoted,
 )

@@ -17,7 +17,8 @@ from domain import session as sessions
 from domain.errors import ThtError
 from domain.event import Envelope, Event
 from domain.memory import Memory, MemoryRecorded, Source, memory_stream
-from domain.session import ConceptClarified, NewDecision, Phase, Session, SessionOpened, session_stream
+from domain.session import NewDecision, Session
+from domain.session_events import ConceptClarified, Phase, SessionOpened, session_stream
 
 AGENT = "agent:coder-1"
 ADA = "human:ada"

@@ -13,7 +13,7 @@ from domain.errors import (
     UndecidedCandidates,
 )
 from domain.event import Event
-from domain.session import (
+from domain.session_events import (
     ColumnExcluded,
     ConceptClarified,
     DecisionRetracted,

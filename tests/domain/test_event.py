@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from domain.errors import LedgerDamaged
 from domain.event import Event, decode_event, iso_utc, registered_events, stream_id, upcaster
 from domain.memory import MemoryRecorded, Source
-from domain.session import ConceptClarified
+from domain.session_events import ConceptClarified
 from tests.domain.spec import clarified
 
 

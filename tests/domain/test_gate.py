@@ -19,12 +19,7 @@ from domain.errors import (
 )
 from domain.memory import MemoryRetired, MemorySuperseded, NumberTaken, SourceAdded, memory_stream
 from domain.promotion import Reviewer
-from domain.session import (
-    DecisionRetracted,
-    MemoryPromoted,
-    MemoryPromotionDeclined,
-    PhaseEntered,
-)
+from domain.session_events import DecisionRetracted, MemoryPromoted, MemoryPromotionDeclined, PhaseEntered
 from tests.domain.review import (
     DONE,
     F8,

@@ -6,18 +6,17 @@ import pytest
 
 from domain import session as sessions
 from domain.errors import InvalidInput, NothingChanged, Refused, UnknownDecision, WrongPhase
-from domain.session import (
+from domain.session import NewDecision, Session
+from domain.session_events import (
     PHASES,
     ColumnExcluded,
     ColumnPromoted,
     ConceptClarified,
     DecisionRetracted,
-    NewDecision,
     Phase,
     PhaseEntered,
     PhaseReopened,
     PhaseRolledBack,
-    Session,
     SessionOpened,
     TableExcluded,
     TablePromoted,

@@ -6,7 +6,7 @@ import pytest
 
 from domain import session as sessions
 from domain.errors import SessionIsClosed, WrongPhase
-from domain.session import (
+from domain.session_events import (
     ConceptClarified,
     DecisionRetracted,
     MemoryRejected,

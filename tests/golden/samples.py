@@ -22,7 +22,7 @@ from domain.memory import (
     memory_stream,
 )
 from domain.recall import MemoriesShown, reads_stream
-from domain.session import (
+from domain.session_events import (
     ColumnExcluded,
     ColumnPromoted,
     ConceptClarified,

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from adapters.ledger import By, Draft, Ledger
 from domain.event import Envelope, Event
-from domain.session import SessionOpened
+from domain.session_events import SessionOpened
 from projections.view import View, ViewsFile
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)

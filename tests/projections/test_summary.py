@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from domain.event import Event
-from domain.session import (
+from domain.session_events import (
     ColumnPromoted,
     DecisionRetracted,
     MemoryPromoted,
