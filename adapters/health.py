@@ -109,13 +109,13 @@ class Health:
         try:
             findings += self._views(scratch, head.position, notes, progress)
             if with_index:
-                findings += self._index(scratch, head.position, notes)
+                findings += self._index_if_there(scratch, head.position, notes)
         finally:
             scratch.close()
         return Report(head, tuple(findings), tuple(notes))
 
     def verify_index(self) -> Report:
-        """Level 3 alone: the index against the registry that the ledger gives."""
+        """Level 3 alone: the index against the registry that the ledger gives. Raises IndexUnavailable, IndexBusy."""
         head = self.workspace.ledger.head()
         notes: list[str] = []
         scratch = scratch_views(self.workspace)
@@ -160,14 +160,17 @@ class Health:
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
 
+    def _index_if_there(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
+        """Beside the other levels, an index that is away or in use is a note and no failure."""
+        try:
+            yield from self._index(scratch, head, notes)
+        except Unavailable as error:
+            notes.append(f"the index was not compared: {error.message}")
+
     def _index(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
         """The index against the registry as the ledger gives it, whatever has become of the view."""
         ledger, store = self.workspace.ledger, Indexing(self.workspace).store
-        try:
-            index = store.current()
-        except Unavailable as error:
-            notes.append(f"the index was not compared: {error.message}")
-            return
+        index = store.current()
         if index is None:
             notes.append("the index was not compared: there is none yet; tht index rebuild makes it")
             return
@@ -182,9 +185,6 @@ class Health:
                 drift = compare(scratch.db, index)
             except OtherHistory as error:
                 yield Finding("index", "checkpoint", error.message, "tht index rebuild")
-                return
-            except Unavailable as error:
-                notes.append(f"the index was not compared: {error.message}")
                 return
         if drift.behind:
             waiting = f"{len(drift.behind)} memories wait for it"

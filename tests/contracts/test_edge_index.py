@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import portalocker
 import pytest
 
 from adapters.qdrant_edge import EdgeIndex, EdgeStore
@@ -128,7 +129,7 @@ class TestKilled:
             def __getattr__(self, name: str) -> Callable[..., None]:
                 return lambda *_: calls.append(name)
 
-        index = EdgeIndex(cast("EdgeShard", Recorder()), folder)
+        index = EdgeIndex(cast("EdgeShard", Recorder()), folder, portalocker.Lock(folder / "lock"))
         a_point = Point(point_id("a", 0), EAST, {"ref": "a"})
         index.upsert([a_point] * 600)
         index.delete_refs(["a"])

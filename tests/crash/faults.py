@@ -176,6 +176,5 @@ def killed_everywhere(
         assert code in (0, -signal.SIGKILL), f"{script.__name__} failed before step {fatal} with {code}"
         yield home, [json.loads(line) for line in acks.read_text().splitlines()]
         if code == 0:
-            print("STEPS", script.__name__, fatal - 1)
             assert fatal > at_least, f"{script.__name__} has only {fatal - 1} steps"
             return

@@ -44,7 +44,7 @@ def work_a_session(home: Path, acknowledge: Acknowledge) -> None:
             lambda: sessions.open("fresh", "a new question", CODER),
             lambda: sessions.record("fresh", clarification("a new concept"), CODER),
             lambda: sessions.edit("fresh", 1, clarification("a new concept", "said better"), BEA),
-            lambda: sessions.choose("fresh", ["mem-0001", "mem-0002"], ["mem-0001"], CODER),
+            lambda: sessions.choose("fresh", ["mem-0001", "mem-0002"], ["mem-0001"], ADA),
             lambda: sessions.roll_back("fresh", "F1", CODER),
             lambda: review.decline("waiting", 1, ADA),
             lambda: review.defer("waiting", 2, ADA),
@@ -95,7 +95,8 @@ def import_sessions(home: Path, acknowledge: Acknowledge) -> None:
 
 def import_ledger(home: Path, acknowledge: Acknowledge) -> None:
     """A whole ledger that was exported beside the home, a few events to a transaction."""
-    ledger_files.BATCH = ledger_import.BATCH = 6
+    ledger_files.BATCH = 6
+    vars(ledger_import)["BATCH"] = 6
     with create_workspace(home, "default") as workspace:
         import_found(workspace, look_at(home.parent / "ledger.jsonl"), ADA)
         acknowledge(standing(workspace))

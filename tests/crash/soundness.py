@@ -50,10 +50,9 @@ def open_session(workspace: Workspace, session_id: str, subjects: Iterable[str],
 def promote_all(workspace: Workspace, session_id: str, by: By = ADA) -> list[str]:
     """Approve every open candidate; the memory ids."""
     review = Review(workspace)
+    shown = review.preview(session_id, limit=-1, with_deferred=True).candidates
     return [
-        review.save_one(session_id, one.seq, one.revision, by).memory_id
-        for one in review.preview(session_id, limit=-1, with_deferred=True).candidates
-        for one in [one.candidate]
+        review.save_one(session_id, one.seq, one.revision, by).memory_id for one in (each.candidate for each in shown)
     ]
 
 

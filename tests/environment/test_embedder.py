@@ -90,6 +90,7 @@ def test_model_that_fails_midway(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     with open_home(home) as workspace:
         promote_concepts(workspace, "s", 70)
         with monkeypatch.context() as patched:
+            patched.setattr("projections.index.follow.BATCH", 64)
             patched.setattr("adapters.embedding.embedder_from", lambda model: Failing(64))
             indexing = Indexing(workspace)
             with pytest.raises(ModelUnavailable):
