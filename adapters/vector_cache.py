@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
@@ -18,6 +17,7 @@ from typing import TypeVar
 from zlib import crc32
 
 from projections.index.port import Embedder, Fingerprint
+from projections.wal import use_wal
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vector (
@@ -159,7 +159,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite itself would make it readable by others
     connection = sqlite3.connect(path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
     try:
-        _use_wal(connection)
+        use_wal(connection, _BUSY)
         connection.execute("PRAGMA synchronous = NORMAL")
         with connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -168,16 +168,3 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switching a new file to WAL does not wait for another process that does the same, so it is tried again here."""
-    deadline = time.monotonic() + _BUSY
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as problem:
-            if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                raise
-        time.sleep(0.01)

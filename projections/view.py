@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 
 from domain.errors import HomeNotWritable, ThtError
 from domain.event import Envelope
+from projections.wal import use_wal
 
 LOCK_TIMEOUT = 30.0  # seconds that one process waits for another's page
 
@@ -99,7 +99,7 @@ class ViewsFile:
             )
             self.db.row_factory = sqlite3.Row
             if path:
-                _use_wal(self.db)
+                use_wal(self.db, LOCK_TIMEOUT)
             self.db.execute("PRAGMA synchronous=NORMAL")  # a lost page is replayed
             if not self._complete():
                 with self.transaction():
@@ -247,19 +247,6 @@ class ViewsFile:
     def _is_own_table(name: str, names: Sequence[Any]) -> bool:
         """False for the shadow tables of a full-text table, which go with it."""
         return not any(name != other[0] and name.startswith(f"{other[0]}_") for other in names)
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    """Switching a new file to WAL does not wait for another process that does the same, so it is tried again here."""
-    deadline = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                raise
-        time.sleep(0.01)
 
 
 def _table_digest(db: sqlite3.Connection, table: str) -> str:

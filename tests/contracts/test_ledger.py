@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from adapters.ledger import By, Draft, Ledger
 from domain.errors import KeyReused, LostRace, NothingChanged
 from tests.contracts.ledgers import (
     ADA,
-    BACKENDS,
     KEYED,
     START,
     Backend,
@@ -23,19 +21,6 @@ from tests.contracts.ledgers import (
 )
 
 GENESIS = hashlib.sha256(b"tht ledger").digest()
-
-
-@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    made: Backend = request.param(tmp_path)
-    return made
-
-
-@pytest.fixture
-def ledger(backend: Backend) -> Iterator[Ledger]:
-    made = backend.create()
-    yield made
-    made.close()
 
 
 def positions(ledger: Ledger) -> list[int]:

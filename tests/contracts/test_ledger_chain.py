@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from adapters.ledger import Ledger
 from domain.errors import LedgerDamaged
 from projections.loop import Broken
 from tests.contracts.ledgers import (
-    BACKENDS,
     KEYED,
     Backend,
     append,
@@ -23,19 +20,6 @@ from tests.contracts.ledgers import (
 )
 
 GENESIS = hashlib.sha256(b"tht ledger").digest()
-
-
-@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    made: Backend = request.param(tmp_path)
-    return made
-
-
-@pytest.fixture
-def ledger(backend: Backend) -> Iterator[Ledger]:
-    made = backend.create()
-    yield made
-    made.close()
 
 
 def positions(ledger: Ledger) -> list[int]:

@@ -16,7 +16,6 @@ from adapters.ledger import Ledger
 from adapters.sqlite import LedgerRecorder
 from domain.event import stream_id
 from tests.contracts.ledgers import (
-    BACKENDS,
     KEYED,
     START,
     Backend,
@@ -30,19 +29,6 @@ from tests.contracts.ledgers import (
 )
 
 GENESIS = hashlib.sha256(b"tht ledger").digest()
-
-
-@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    made: Backend = request.param(tmp_path)
-    return made
-
-
-@pytest.fixture
-def ledger(backend: Backend) -> Iterator[Ledger]:
-    made = backend.create()
-    yield made
-    made.close()
 
 
 def positions(ledger: Ledger) -> list[int]:
