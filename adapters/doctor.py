@@ -16,7 +16,7 @@ from typing import Any, Literal
 from adapters import model_folder
 from adapters.health import Health
 from adapters.workspace import Workspace
-from domain.errors import ThtError
+from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
 
 State = Literal["ok", "warn", "broken"]
@@ -159,7 +159,11 @@ class Doctor:
                 yield Check(name, "ok", f"version {one.version} at {one.position:,}, {one.lag:,} behind")
 
     def _index(self) -> Iterator[Check]:
-        report = Health(self.workspace).verify_index()
+        try:
+            report = Health(self.workspace).verify_index()
+        except IndexBusy as error:  # somebody works with it: nothing is wrong
+            yield Check("index", "warn", error.message, error.hint)
+            return
         for finding in report.findings:
             yield Check("index", "broken", f"{finding.where}: {finding.what}", finding.mend)
         for what in report.notes:

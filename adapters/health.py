@@ -153,9 +153,9 @@ class Health:
 
     def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:
         try:
-            for one in Projecting(self.workspace).status():
-                if one.lag > 0:
-                    notes.append(f"the view {one.name} is {one.lag:,} events behind; the next command brings it up")
+            behind = [f"{one.name} by {one.lag:,}" for one in Projecting(self.workspace).status() if one.lag > 0]
+            if behind:
+                notes.append(f"behind the ledger, as found: {', '.join(behind)} events; the next command brings them up")
             yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")

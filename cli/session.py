@@ -248,14 +248,23 @@ def list_sessions(run: Run, status: str | None, limit: int, offset: int) -> None
     """The sessions by id."""
     with run.opened() as workspace:
         rows, total = Sessions(workspace).list(limit=limit, offset=offset, status=status or "")
-        columns = ("session_id", "phase", "status", "decisions", "effective", "clarifications", "promoted", "question")
         show(
             run,
             {"sessions": [{name: getattr(row, name) for name in row.__slots__} for row in rows], "total": total},
             lambda: table(
                 "Sessions",
-                columns,
-                [[getattr(row, name) for name in columns] for row in rows],
+                ("session", "phase", "status", "effective", "promoted", "question"),
+                [
+                    (
+                        row.session_id,
+                        row.phase,
+                        row.status,
+                        f"{row.effective} of {row.decisions}",
+                        f"{row.promoted} of {row.clarifications}",
+                        row.question,
+                    )
+                    for row in rows
+                ],
                 cut=cut_note(len(rows), total, offset),
             ),
         )

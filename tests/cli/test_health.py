@@ -92,7 +92,7 @@ def test_a_view_that_is_merely_behind_is_no_drift_and_stays_where_it_is(bench: B
     bench.views.unlink()
     told = bench.json("verify")
     assert told["ok"]
-    assert any(f"{position} events behind" in note for note in told["notes"])
+    assert any(f"registry by {position}" in note for note in told["notes"])
     assert {one["lag"] for one in bench.json("projection", "status")["projections"]} == {position}
 
 
