@@ -1,80 +1,36 @@
-"""A text as the conflict rules read it: its words in order, what is denied, which values it holds, of when it speaks."""
+"""A text as the conflict rules read it: its words in order, what is denied, which values it holds, of which time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
 
 from domain import lexicon
 from domain.language import fold, language_of, stem, words
 from domain.periods import PERIOD, Period, period_of
+from domain.tokens import CJK, VALUE_KINDS, Token, join_numbers, scan
 
-Kind = Literal["word", "copula", "number", "range", "code", "quoted", "date", "sign"]
-VALUE_KINDS = frozenset({"number", "range", "code", "quoted", "date"})
+PLAIN = ("word", "copula", "sign")
+SIGNS = 4_000  # characters of a text that show its language
 
-_CJK = "\u3040-\u30ff\u3400-\u9fff"
-_LETTER = rf"[^\W{_CJK}]"
-_DIGITS = r"(?:\d{1,3}(?:[ ,.']\d{3}){1,5}(?![\d])|\d{1,18}(?!\d))(?:[.,]\d{1,12}(?!\d))?"
-_SUFFIX = "|".join(sorted(map(re.escape, {*lexicon.UNITS, "k", "%"}), key=len, reverse=True))
-_AMOUNT = rf"[$€£]?{_DIGITS}(?: ?[%€$£]|(?:{_SUFFIX}))?"
-_FROM = "|".join(words("between from tra fra da από μεταξύ"))
-_TO = "|".join(words("and to e a ed ad έως ως και μέχρι"))
-_SCAN = re.compile(
-    rf"(?P<url>https?://[^\s\"'`<>]{{1,2000}})"
-    rf"|(?P<email>[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}})"
-    rf"|(?P<range>(?<![\w.-])(?:(?:{_FROM}) (?P<low>{_AMOUNT}) (?:{_TO}) (?P<high>{_AMOUNT})"
-    rf"|(?P<low2>{_AMOUNT}) ?(?:-|\.\.\.?|…) ?(?P<high2>{_AMOUNT}))(?![\w]|[.-]\w))"
-    rf"|(?P<number>(?<![\w.])-?{_AMOUNT}(?!{_LETTER}|[.,:/-]\d|\.\w))"
-    rf"|(?P<code>--?[a-z][\w-]{{0,80}}|[#@/.~]?{_LETTER}+(?:(?:[._/@-]|::|:(?=\d)){_LETTER}+){{0,60}})"
-    rf"|(?P<cjk>[{_CJK}])"
-    r"|(?P<sign><=|>=|!=|==|≤|≥|->|[=<>:→%+*])"
-)
-_NUMBER = re.compile(rf"(?P<minus>-)?(?P<front>[$€£])?(?P<digits>{_DIGITS})(?: ?(?P<unit>.+))?")
 _QUOTED = re.compile(r"\"([^\"]{1,200})\"|`([^`]{1,200})`|(?<![\w'])'([^']{1,200})'(?![\w'])")
 _NOT = re.compile(r"\b(\w{1,20})n't\b")
 _SHORT_IS = re.compile(r"\b(it|that|what|there|here|he|she|who|where)'s\b")
 _POSSESSIVE = re.compile(r"(?<=\w)'(?:s\b|(?=\s|$))")
 _SHORTENED = (("'re", " are"), ("'ll", " will"), ("'ve", " have"), ("'m", " am"), ("'d", " would"))
+_SAID_SHORTER = {"cannot": "can not", "no one": "nobody", "no longer": "not"}
+_NO_ONE = re.compile(rf"\b(?:{'|'.join(_SAID_SHORTER)})\b")
 _ELIDED = re.compile(r"\b(l|un|dell|all|nell|sull|dall|d|c|s|quest|quell|dov|com|cos|σ|απ|γι)'(?=\w)")
 _DATED = frozenset(
     stem(word, language)
     for word in words(
-        "founded born expires started starts begins ends due scheduled released launched built created dated "
-        "fondata nato nata scade inizia finisce previsto pubblicato ιδρύθηκε γεννήθηκε λήγει αρχίζει ξεκινά"
+        "founded born joined left expires started starts begins ends due scheduled released launched built created "
+        "dated fondata nato nata scade inizia finisce previsto pubblicato ιδρύθηκε γεννήθηκε λήγει αρχίζει ξεκινά"
     )
     for language in ("en", "it", "el")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A number with its unit: `amount` in the base unit of its dimension (seconds, bytes, grams; "" for none).
-
-    `other_reading` is what `1.000` would be where the sign means the other thing. A range has a `high` as well.
-    """
-
-    dimension: str
-    amount: Fraction
-    high: Fraction | None
-    written_unit: str
-    other_reading: Fraction | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word or value; `key` decides sameness, `stem` whether it is a form of the same word, `text` is what was read."""
-
-    key: str
-    text: str
-    kind: Kind
-    stem: str
-    negated: bool = False
-    amount: Amount | None = None
-    period: Period | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +49,8 @@ class Statement:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The keys of its value slots, in order."""
-        return tuple(token.key for token in self.tokens if token.kind in VALUE_KINDS)
+        """The keys of its value slots, in order; not quoted words, which are the same without their quotation marks."""
+        return tuple(token.key for token in self.tokens if token.kind in VALUE_KINDS - {"quoted"})
 
     @property
     def polarity(self) -> tuple[str, ...]:
@@ -102,14 +58,20 @@ class Statement:
         return tuple(token.key for token in self.tokens if token.negated)
 
 
+def statements(*texts: str) -> tuple[Statement, ...]:
+    """Reads texts that are to be compared, all in the one language that they give most signs of together."""
+    language = language_of(" ".join(sorted(fold(text)[:SIGNS] for text in texts)))
+    return tuple(statement(text, language) for text in texts)
+
+
 @lru_cache(maxsize=256)
-def statement(text: str) -> Statement:
-    """Reads a text; linear in its length, never raises."""
+def statement(text: str, language: str = "") -> Statement:
+    """Reads a text, in its own language when none is given; linear in its length, never raises."""
     folded = fold(text)
-    language = language_of(folded)
+    language = language or language_of(folded)
     question = _is_question(folded, language)
     tokens = [token for token in _read(_unwrapped(folded), language) if token.key]
-    tokens = _joined_numbers(tokens, language)
+    tokens = join_numbers(tokens, language)
     tokens, periods = _split_periods(tokens)
     tokens, denials = _denied(tokens, language)
     return Statement(folded, language, tuple(_bare(tokens, language)), periods, question, denials)
@@ -138,8 +100,8 @@ def _read(folded: str, language: str) -> Iterator[Token]:
     end = 0
     for found in _QUOTED.finditer(folded):
         yield from _read_periods(folded[end : found.start()], language)
-        inside = _scan(found[1] or found[2] or found[3], language)
-        yield from (replace(token, kind="quoted", stem=token.key) if token.kind != "number" else token for token in inside)
+        inside = scan(found[1] or found[2] or found[3], language)
+        yield from (replace(token, kind="quoted", stem=token.key) if token.kind in PLAIN else token for token in inside)
         end = found.end()
     yield from _read_periods(folded[end:], language)
 
@@ -150,11 +112,11 @@ def _read_periods(text: str, language: str) -> Iterator[Token]:
         period = period_of(found)
         if period is None:
             continue
-        yield from _scan(text[end : found.start()], language)
+        yield from scan(text[end : found.start()], language)
         key = f"{period.first}–{period.last}" + (" yearly" if period.yearless else "")
         yield Token(key, found[0], "date", key, period=period)
         end = found.end()
-    yield from _scan(text[end:], language)
+    yield from scan(text[end:], language)
 
 
 def _spelled_out(text: str, language: str) -> str:
@@ -165,172 +127,14 @@ def _spelled_out(text: str, language: str) -> str:
         for short, long in _SHORTENED:
             text = re.sub(rf"(?<=\w){short}\b", long, text)
         text = _ELIDED.sub(r"\1 ", _POSSESSIVE.sub("", text))
-    return re.sub(r"\bcannot\b", "can not", text) if language == "en" else text
-
-
-def _scan(text: str, language: str) -> Iterator[Token]:
-    for found in _SCAN.finditer(text):
-        written = found[0]
-        match found.lastgroup:
-            case "number":
-                amount = _amount(written, language)
-                yield Token(_amount_key(amount), written, "number", _amount_key(amount), amount=amount)
-            case "range" | "low" | "high" | "low2" | "high2":
-                yield _range(found, language)
-            case "url" | "email":
-                yield _code(written.rstrip(".,;:!?)"))
-            case "code":
-                yield from _chunk(written, language)
-            case "cjk":
-                kind: Kind = "copula" if written in lexicon.COPULAS else "word"
-                yield Token(written, written, kind, written)
-            case _:
-                yield Token(written, written, "copula" if written in lexicon.COPULAS else "sign", written)
-
-
-def _chunk(written: str, language: str) -> Iterator[Token]:
-    """One run of letters, digits and joints: a word, or an identifier such as `max_conn`, `v1.2`, `eu-west-1`, `#260`."""
-    if re.search(r"[_#@\d]|::|\w\.\w|^[-/.~]\w", written) and re.search(r"\w", written):
-        yield _code(written)
-        return
-    for word in written.split("-") if _number_word(written.split("-")[0], language) is not None else [written]:
-        kind: Kind = "copula" if word in lexicon.COPULAS or word in lexicon.PAST_COPULAS else "word"
-        word = lexicon.PREPOSITION_FORMS.get(word, word) if language in ("it", "el") else word
-        yield Token(word, word, kind, stem(word, language))
-
-
-def _code(written: str) -> Token:
-    return Token(written, written, "code", written)
-
-
-def _amount(written: str, language: str) -> Amount:
-    found = _NUMBER.fullmatch(written.strip())
-    if found is None:  # the scanner's pattern is built from the same parts
-        raise AssertionError(f"not a number: {written!r}")
-    amount, other = _number(found["digits"], language)
-    unit = (found["unit"] or found["front"] or "").strip()
-    if unit == "k":
-        amount, other, unit = amount * 1000, None, ""
-    dimension, factor = lexicon.UNITS.get(unit, ("", Fraction(1)))
-    sign = -1 if found["minus"] else 1
-    return Amount(dimension, sign * amount * factor, None, unit, None if other is None else sign * other * factor)
-
-
-def _number(digits: str, language: str) -> tuple[Fraction, Fraction | None]:
-    """The value, and the other reading where one sign before three digits leaves it open (`1.000`, `1,000`)."""
-    plain = re.sub("[ ']", "", digits)
-    comma_groups, point_groups = ((",", "."), (".", ","))[language in ("it", "el")]
-    groups, point = comma_groups, point_groups
-    if plain.count(point) == 1 and groups not in plain and not re.fullmatch(rf"\d+{re.escape(point)}\d{{3}}", plain):
-        return Fraction(plain.replace(point, ".")), None
-    if re.fullmatch(rf"\d{{1,3}}[{point}]\d{{3}}", plain):
-        return Fraction(plain.replace(point, ".")), Fraction(plain.replace(point, ""))
-    if re.fullmatch(rf"\d{{1,3}}[{groups}]\d{{3}}", plain):
-        return Fraction(plain.replace(groups, "")), Fraction(plain.replace(groups, "."))
-    whole, _, part = _last_sign_is_the_point(plain, groups, point)
-    return Fraction(f"{whole or 0}.{part or 0}"), None
-
-
-def _last_sign_is_the_point(plain: str, groups: str, point: str) -> tuple[str, str, str]:
-    """`1,234.5`, `1.234,5`, `1.234.567` and `1,5` split into whole and part, whoever wrote them."""
-    last = max(plain.rfind(","), plain.rfind("."))
-    if last < 0 or plain.count(plain[last]) > 1 or (plain[last] == groups and len(plain) - last == 4):
-        return re.sub("[.,]", "", plain), "", ""
-    return re.sub("[.,]", "", plain[:last]), point, plain[last + 1 :]
-
-
-def _range(found: re.Match[str], language: str) -> Token:
-    low = _amount(found["low"] or found["low2"], language)
-    high = _amount(found["high"] or found["high2"], language)
-    if not low.dimension and high.dimension:
-        factor = lexicon.UNITS[high.written_unit][1]
-        low = Amount(high.dimension, low.amount * factor, None, high.written_unit)
-    amount = Amount(high.dimension, low.amount, high.amount, high.written_unit)
-    return Token(_amount_key(amount), found[0], "range", _amount_key(amount), amount=amount)
-
-
-def _amount_key(amount: Amount) -> str:
-    high = "" if amount.high is None else f"…{amount.high}"
-    return f"{amount.amount}{high} {amount.dimension}".strip()
-
-
-# -- numbers of several words ------------------------------------------------------------------------------------------
-
-
-def _number_word(word: str, language: str) -> int | None:
-    return lexicon.NUMBER_WORDS[language].get(word)
-
-
-def _joined_numbers(tokens: list[Token], language: str) -> list[Token]:
-    """`twenty five minutes`, `5 per cento`, `2 million` and `30 seconds` as one number each."""
-    joined: list[Token] = []
-    index = 0
-    while index < len(tokens):
-        token, index = tokens[index], index + 1
-        if token.kind == "word" and (value := _number_word(token.key, language)) is not None:
-            if token.key in lexicon.ARTICLE_OR_ONE and index < len(tokens) and tokens[index].key not in lexicon.UNITS:
-                joined.append(token)
-                continue
-            token = _counted(token, Fraction(value))
-            unit = _number_word(tokens[index].key, language) if index < len(tokens) else None
-            if token.text in lexicon.TENS and unit is not None and 1 <= unit <= 9:
-                token, index = _counted(token, Fraction(value + unit), f"{token.text} {tokens[index].text}"), index + 1
-        if token.kind in ("number", "range"):
-            token, index = _with_unit(token, tokens, index)
-        joined.append(token)
-    return joined
-
-
-def _counted(token: Token, value: Fraction, text: str = "") -> Token:
-    amount = Amount("", value, None, "")
-    return Token(_amount_key(amount), text or token.text, "number", _amount_key(amount), amount=amount)
-
-
-def _with_unit(token: Token, tokens: list[Token], index: int) -> tuple[Token, int]:
-    """The number with the multiplier and unit that follow it, and where reading goes on."""
-    amount = token.amount
-    if amount is None or amount.written_unit:
-        return token, index
-    while index < len(tokens) and tokens[index].kind == "word" and tokens[index].key in lexicon.MULTIPLIERS:
-        factor = lexicon.MULTIPLIERS[tokens[index].key]
-        high = None if amount.high is None else amount.high * factor
-        amount, token = replace(amount, amount=amount.amount * factor, high=high, other_reading=None), _longer(token, tokens[index])
-        index += 1
-    following = tuple(other.key for other in tokens[index : index + 2])
-    unit, length = _unit_at(following)
-    if length:
-        dimension, factor_of_unit = lexicon.UNITS[unit]
-        amount = Amount(
-            dimension,
-            amount.amount * factor_of_unit,
-            None if amount.high is None else amount.high * factor_of_unit,
-            unit,
-            None if amount.other_reading is None else amount.other_reading * factor_of_unit,
-        )
-        for other in tokens[index : index + length]:
-            token = _longer(token, other)
-        index += length
-    key = _amount_key(amount)
-    return replace(token, key=key, stem=key, amount=amount), index
-
-
-def _unit_at(following: tuple[str, ...]) -> tuple[str, int]:
-    if following[:1] and following[0] in lexicon.UNITS and following[0] not in ("d", "l", "m"):
-        return following[0], 1
-    if following in (("per", "cento"), ("per", "cent"), ("τοισ", "εκατο"), ("per", "100"), ("τοισ", "100")):
-        return "%", 2
-    return "", 0
-
-
-def _longer(token: Token, other: Token) -> Token:
-    return replace(token, text=f"{token.text} {other.text}")
+    return _NO_ONE.sub(lambda found: _SAID_SHORTER[found[0]], text) if language == "en" else text
 
 
 # -- periods, negation, articles ---------------------------------------------------------------------------------------
 
 
 def _split_periods(tokens: list[Token]) -> tuple[list[Token], frozenset[Period]]:
-    """Periods that limit the text apart from dates that are its value (`founded in 2010`, `the deadline is 2024-03-01`)."""
+    """Periods that limit the text apart from dates that are its value (`founded in 2010`, `the date is 2024-03-01`)."""
     kept: list[Token] = []
     periods: set[Period] = set()
     for token in tokens:
@@ -347,11 +151,13 @@ def _split_periods(tokens: list[Token]) -> tuple[list[Token], frozenset[Period]]
 def _denied(tokens: list[Token], language: str) -> tuple[list[Token], int]:
     """The tokens without negations; the word after one is marked. Italian and Greek deny once with two words."""
     negations = lexicon.NEGATIONS[language]
-    concord = language in ("it", "el") and any(_negates(tokens, at, negations - lexicon.CONCORD) for at in range(len(tokens)))
+    concord = language in ("it", "el") and any(
+        _negates(tokens, at, negations - lexicon.CONCORD) for at in range(len(tokens))
+    )
     kept: list[Token] = []
     pending, denials = False, 0
     for at, token in enumerate(tokens):
-        if concord and token.kind == "word" and token.key in lexicon.CONCORD:
+        if concord and token.kind == "word" and (token.key in lexicon.CONCORD or _no_longer(tokens, at)):
             continue
         if _negates(tokens, at, negations):
             denials += 1
@@ -364,8 +170,9 @@ def _denied(tokens: list[Token], language: str) -> tuple[list[Token], int]:
         if pending and token.kind != "copula" and token.key not in lexicon.DETERMINERS[language]:
             token, pending = replace(token, negated=True), False
         kept.append(token)
-    if pending and kept:
-        kept[-1] = replace(kept[-1], negated=True)
+    last = next((at for at in range(len(kept) - 1, -1, -1) if kept[at].kind != "copula"), None)
+    if pending and last is not None:
+        kept[last] = replace(kept[last], negated=True)
     return kept, denials
 
 
@@ -379,6 +186,11 @@ def _negates(tokens: list[Token], at: int, negations: frozenset[str]) -> bool:
     return not numbered  # `issue no. 5` denies nothing
 
 
+def _no_longer(tokens: list[Token], at: int) -> bool:
+    """`non … più`, but not `non più di 5`."""
+    return tokens[at].key in lexicon.NO_LONGER and not (at + 1 < len(tokens) and tokens[at + 1].key in ("di", "απο"))
+
+
 def _bare(tokens: list[Token], language: str) -> Iterator[Token]:
     """Without articles; copulas of the present in one form; `prima del` as `prima`."""
     before = ""
@@ -390,3 +202,42 @@ def _bare(tokens: list[Token], language: str) -> Iterator[Token]:
         if not (token.kind == "word" and (token.key in lexicon.DETERMINERS[language] or doubled)):
             yield token
         before = token.key
+
+
+# -- entities ----------------------------------------------------------------------------------------------------------
+
+_WORDS = re.compile(rf"[^\W_{CJK}]+")
+_SENTENCE_END = re.compile(r"(?:^|[.!?;:…\n])[\s\"'«“(]*$")
+_NAME_LIMIT = 4  # words
+
+
+def entities(text: str) -> frozenset[str]:
+    """What a text names, folded, for links between facts: identifiers, addresses, quoted and capitalised words.
+
+    A capital at the beginning of a sentence is no name, unless the word is written in capitals throughout (`UTC`).
+    The rules of `domain.conflict` do not look at capitals: there case never counts.
+    """
+    literal = {token.key for token in statement(text).tokens if token.kind in ("code", "quoted")}
+    return frozenset(literal | {fold(name) for name in _names(text)})
+
+
+def _names(text: str) -> Iterator[str]:
+    """Runs of at most four capitalised words, as written."""
+    run: list[re.Match[str]] = []
+    for found in _WORDS.finditer(text):
+        follows = bool(run) and text[run[-1].end() : found.start()] in (" ", "-") and len(run) < _NAME_LIMIT
+        if run and not (follows and _is_capitalised(found, text)):
+            yield text[run[0].start() : run[-1].end()]
+            run = []
+        if _is_capitalised(found, text):
+            run.append(found)
+    if run:
+        yield text[run[0].start() : run[-1].end()]
+
+
+def _is_capitalised(found: re.Match[str], text: str) -> bool:
+    word = found[0]
+    if not word[0].isupper():
+        return False
+    in_capitals = word.isupper() and len(word) > 1
+    return in_capitals or not _SENTENCE_END.search(text[max(0, found.start() - 20) : found.start()])

@@ -8,10 +8,16 @@ from pathlib import Path
 
 from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, create_workspace
-from domain import session as sessions
 from domain.event import Event
 from domain.memory import NUMBERING, MemoryRecorded, NumberTaken, Source, memory_stream
-from domain.session_events import ConceptClarified, DecisionRetracted, MemoryPromoted, PhaseEntered, SessionOpened
+from domain.session_events import (
+    ConceptClarified,
+    DecisionRetracted,
+    MemoryPromoted,
+    PhaseEntered,
+    SessionOpened,
+    session_stream,
+)
 from domain.text import memory_id
 
 EVENTS_A_SESSION = 10  # with its memory and number
@@ -36,7 +42,7 @@ def _write(numbers: list[int], draft: Draft) -> None:
     draft.last(NUMBERING)
     for number in numbers:
         session_id = f"bench-{number:06d}"
-        stream = sessions.session_stream(session_id)
+        stream = session_stream(session_id)
         clarified = [_clarified(number, seq) for seq in range(1, 5)]
         own: list[Event] = [
             SessionOpened(session_id=session_id, question=f"How many {_phrase(number, 4)}?"),
