@@ -32,7 +32,7 @@ UtcTime = Annotated[datetime, AfterValidator(_utc)]
 class Event(BaseModel):
     """A payload and nothing else; who, when and why stand in the envelope."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ClassVar[str]
     version: ClassVar[int]

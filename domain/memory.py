@@ -22,7 +22,7 @@ NUMBERING = "numbering/memory"
 class Source(BaseModel):
     """The clarification that led to a memory."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     session_id: str
     seq: int
