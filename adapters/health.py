@@ -155,7 +155,9 @@ class Health:
         try:
             behind = [f"{one.name} by {one.lag:,}" for one in Projecting(self.workspace).status() if one.lag > 0]
             if behind:
-                notes.append(f"behind the ledger, as found: {', '.join(behind)} events; the next command brings them up")
+                notes.append(
+                    f"behind the ledger, as found: {', '.join(behind)} events; the next command brings them up"
+                )
             yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")

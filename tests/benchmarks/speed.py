@@ -37,8 +37,6 @@ from tests.benchmarks.history import EVENTS_A_SESSION, make_workspace
 QUESTIONS = 60
 BASE_IMPORT = "import click, pydantic, eventsourcing.application"
 MODEL_IMPORT = f"{BASE_IMPORT}; type('Model', (pydantic.BaseModel,), {{}})"  # only its use loads pydantic
-    f"{BASE_IMPORT}; type('Model', (pydantic.BaseModel,), {{}})"  # pydantic itself is loaded only at first use
-)
 
 
 @dataclass(frozen=True)
