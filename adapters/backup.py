@@ -21,9 +21,9 @@ from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.files import written_in_one_step
 from adapters.json_lines import misfit
 from adapters.ledger_check import first_fault
-from adapters.ledger_files import written_in_one_step
 from adapters.sqlite import translated
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, LedgerDamaged, Refused
@@ -72,8 +72,6 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
 
     LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made.
     """
-    if path.is_dir():
-        raise HomeNotWritable(f"{path} is a folder", "name the file that the backup is to be written to")
     with _scratch(path.absolute().parent) as folder:
         copy = folder / LEDGER
         copy_ledger(workspace.paths.ledger, copy, progress)

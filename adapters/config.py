@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import tomli_w
 
+from adapters.files import replace_file
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 
 Value = str | bool | int | float
@@ -186,23 +186,6 @@ def _changeable(key: str) -> Setting:
     if key == "ledger.id":
         raise InvalidInput("ledger.id says which ledger the home belongs to and is not changed by hand")
     return find_setting(key)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file so that readers see the old or the new one, never a part; owner-only."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")  # its own: two processes may write at once
-    try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise HomeNotWritable(
-            f"{path} cannot be written: {error.strerror}", "check the disk and permissions"
-        ) from error
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.config import replace_file
+from adapters.files import replace_file
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.sessions import load_memory

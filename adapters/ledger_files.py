@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from eventsourcing.persistence import Notification
 from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.files import written_in_one_step
 from adapters.ledger import Ledger
 from adapters.sqlite import GENESIS, Link, next_link
-from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged
+from domain.errors import InvalidInput, LedgerDamaged
 from domain.event import Envelope
 from domain.text import canonical_json
 from projections.loop import Head
@@ -90,23 +89,6 @@ def export_ledger(
                 progress(number, head.position)
     progress(head.position, head.position)
     return head
-
-
-@contextmanager
-def written_in_one_step(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name when it is complete and on the disk; until then the old one stays."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise HomeNotWritable(f"{path} cannot be written: {error.strerror}", "choose another file or disk") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def _end_of_export(ledger: Ledger, until: int | None) -> Head:

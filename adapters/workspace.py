@@ -185,7 +185,7 @@ def parse_time(text: str) -> datetime:
     except ValueError:
         raise InvalidInput(f"{text!r} is neither a position nor a time", "write 1204 or 2026-03-02T10:00:00Z") from None
     if moment.tzinfo is None:
-        raise InvalidInput(f"the time {text!r} has no zone", f"write {text}Z for UTC, or add +01:00 and the like")
+        raise InvalidInput(f"the time {text!r} has no zone", "write 2026-03-02T10:00:00Z, or +01:00 for the Z")
     return moment
 
 

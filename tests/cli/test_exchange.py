@@ -170,3 +170,20 @@ def test_where_nothing_is(tht: Tht, tmp_path: Path) -> None:
     tht("init")
     assert tht.refused("export", tmp_path / "no" / "x.jsonl", code=3) == "HomeNotWritable"
     assert tht.refused("export", tmp_path / "x.jsonl", "--until", "9", code=2) == "InvalidInput"
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("command", [("export",), ("registry", "export"), ("backup",)])
+def test_only_a_regular_file_is_ever_replaced(tht: Tht, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Writing in one step replaces the name: a device, a pipe or a folder must not be taken away by it."""
+    tht.session("s1", ("Ablation", "a catheter procedure"))
+    pipe, folder, link = tmp_path / "pipe", tmp_path / "folder", tmp_path / "link"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for target in (pipe, folder):
+        assert tht.refused(*command, target, code=2) == "InvalidInput"
+    assert pipe.is_fifo()
+    link.symlink_to(tmp_path / "kept.out")
+    assert tht(*command, link).code == 0
+    assert link.is_symlink()
+    assert (tmp_path / "kept.out").is_file()
