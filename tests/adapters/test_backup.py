@@ -25,7 +25,7 @@ from adapters.restore import restore_backup
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, open_workspace
-from domain.errors import HomeNotWritable, LedgerDamaged, LongerHistory, NoHome, OtherHistory, Refused
+from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, LongerHistory, NoHome, OtherHistory, Refused
 from domain.session import NewDecision
 from domain.text import canonical_json
 
@@ -300,9 +300,10 @@ def test_no_backup_is_made_of_a_damaged_ledger(one: Workspace, tmp_path: Path) -
 
 
 def test_where_no_backup_can_be_written(one: Workspace, tmp_path: Path) -> None:
-    for target in (tmp_path / "missing" / "b.zip", tmp_path):
-        with pytest.raises(HomeNotWritable):
-            write_backup(one, target)
+    with pytest.raises(HomeNotWritable):
+        write_backup(one, tmp_path / "missing" / "b.zip")
+    with pytest.raises(InvalidInput):
+        write_backup(one, tmp_path)
 
 
 # -- killed ------------------------------------------------------------------------------------------------------------
