@@ -32,6 +32,11 @@ class Found:
     old: OldLayout | None
     unknown: tuple[Path, ...] = ()
 
+    @property
+    def brings_approvals(self) -> bool:
+        """A ledger and an old registry hold memories that were approved elsewhere; sessions alone hold none."""
+        return self.ledger is not None or self.old is not None
+
 
 def look_at(path: Path) -> Found:
     """What there is to import. InvalidInput when there is nothing."""

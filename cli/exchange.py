@@ -16,9 +16,13 @@ from adapters.imports import import_found, look_at
 from adapters.ledger_files import export_ledger, export_lines
 from adapters.ledger_import import Taken
 from adapters.restore import restore_backup
+from adapters.reviewers import require_reviewer
 from adapters.workspace import Paths, create_workspace
+from cli.arguments import reviewer_token
 from cli.options import Run, common, mutating, pass_run
 from cli.output import note, print_json, printable, progress, say
+from domain.promotion import Reviewer, require_person
+from domain.text import accept_actor
 
 if TYPE_CHECKING:
     from adapters.session_files import Report
@@ -37,9 +41,12 @@ def import_command(run: Run, path: Path, until: int | None, reason: str, dry_run
 
     What is here already is passed over, so importing again changes nothing, with or without --idempotency-key. Bad
     lines are reported and the others are taken in; of a ledger, all or nothing. Exit code 1 when a line was refused.
+    What brings approved memories with it, an old registry or a ledger, is taken in for a person only.
     """
     found = look_at(path)
     with _opened(run, dry_run) as workspace, progress(run, "importing") as move:
+        if found.brings_approvals:
+            _require_reviewer(run, workspace)
         by = run.by(workspace, reason, "", dry_run, default="tool:importer")
         done = import_found(workspace, found, by, until=until, progress=move)
     if isinstance(done, Taken):
@@ -93,6 +100,8 @@ def restore_command(run: Run, file: Path, dry_run: bool) -> None:
 
     A longer or another local history is never replaced. Views and index follow by replay.
     """
+    if run.given_actor:
+        require_person(Reviewer(accept_actor(run.given_actor)))
     done = restore_backup(file, Paths(run.home_path / run.workspace_name).folder, dry_run=dry_run)
     if run.json:
         print_json(done.as_json() | ({"dry_run": True} if dry_run else {}))
@@ -103,6 +112,11 @@ def restore_command(run: Run, file: Path, dry_run: bool) -> None:
         say(run, f"{done.appended:,} events {would}added up to position {done.manifest.position:,}")
     else:
         say(run, "nothing to restore: the ledger is here already, at the same position")
+
+
+def _require_reviewer(run: Run, workspace: Workspace) -> None:
+    """Approvals from elsewhere are let in by whoever could give them here."""
+    require_person(require_reviewer(workspace, run.by(workspace, "", "", False), reviewer_token("")))
 
 
 @contextmanager

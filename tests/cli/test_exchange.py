@@ -187,3 +187,24 @@ def test_only_a_regular_file_is_ever_replaced(tht: Tht, tmp_path: Path, command:
     assert tht(*command, link).code == 0
     assert link.is_symlink()
     assert (tmp_path / "kept.out").is_file()
+
+
+def test_approvals_from_elsewhere_come_in_for_a_person_only(tht: Tht, tmp_path: Path) -> None:
+    """An old registry, a ledger or a backup must be no side door past the review gate."""
+    record = {"id": "mem-0001", "session_id": "s1", "decision_seq": 1, "type": "concept_clarified"}
+    record |= {"subject": "Ablation", "detail": "counted twice"}
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "registry.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    tht.session("s9", ("Ablation", "a catheter procedure"))
+    tht.promote("s9", 1)
+    tht.json("export", tmp_path / "all.jsonl")
+    tht.json("backup", tmp_path / "all.backup")
+    before = tht.position()
+    for actor in ("agent:coder-1", "tool:importer"):
+        elsewhere = ("--workspace", "elsewhere", "--actor", actor)
+        assert tht.refused("import", tmp_path, "--actor", actor) == "ReviewerNeeded"
+        assert tht.refused("import", tmp_path / "all.jsonl", *elsewhere) == "ReviewerNeeded"
+        assert tht.refused("restore", tmp_path / "all.backup", *elsewhere) == "ReviewerNeeded"
+    tht.json("config", "set", "review.require_token", "true")
+    assert tht.refused("import", tmp_path, "--actor", "human:ada") == "ReviewerNeeded"
+    assert tht.position() == before
