@@ -5,6 +5,7 @@ The only place where a memory comes into being, so the guards stand here: type, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from domain import memory as memories
@@ -111,10 +112,19 @@ def _candidate(session: Session, group: list[Decision]) -> Candidate:
         session.session_id,
         first,
         tuple(one.seq for one in rest),
-        frozenset(one.author for one in group),
+        frozenset(author for one in group for author in _authors(session, one)),
         session.deferred.get(first.seq),
         _refusal(session, first),
     )
+
+
+def _authors(session: Session, decision: Decision) -> Iterator[str]:
+    """Who said it: also whoever said the same before an edit that changed nothing but its form."""
+    yield decision.author
+    if decision.supersedes is not None:
+        before = session.decision(decision.supersedes)
+        if _key(before) == _key(decision):
+            yield from _authors(session, before)
 
 
 def _refusal(session: Session, decision: Decision) -> str:

@@ -69,3 +69,14 @@ def test_s05_added_edited_taken_out_are_three_rows_of_history(tht: Tht) -> None:
     times = {row["position"]: row["at"] for row in rows}
     assert len({times[told[0][0]], times[told[1][0]], times[told[3][0]]}) == 3
     assert sorted(times.values()) == [times[position] for position in sorted(times)]
+
+
+def test_an_edit_of_form_alone_does_not_take_the_author_away(tht: Tht) -> None:
+    """Who proposes does not approve, whoever added a space in between."""
+    tht.session("s1")
+    tht.clarify("s1", "A", "D", actor="human:ada")
+    tht.json("session", "edit", "s1", 1, "--detail", "D ", "--actor", "human:bea")
+    which = ("--session", "s1", "--seq", 2, "--revision", tht.revision("s1", 2))
+    for writer in ("human:ada", "human:bea"):
+        assert tht.refused("memory", "save-one", *which, "--reviewer", writer) == "SelfReview"
+    assert tht.json("memory", "save-one", *which, "--reviewer", "human:cai")["memory_id"] == "mem-0001"
