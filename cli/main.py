@@ -112,5 +112,6 @@ def _complain(kind: str, message: str, hint: str, code: int, as_json: bool) -> i
     if as_json:
         print(json.dumps({"error": {"type": kind, "message": message, "hint": hint}}), file=sys.stderr)
     else:
-        print(f"error: {message}" + (f"\n  → {hint}" if hint else ""), file=sys.stderr)
+        told = f"error: {message}" + (f"\n  → {hint}" if hint else "")
+        print("".join(one if one.isprintable() or one == "\n" else "�" for one in told), file=sys.stderr)
     return code
