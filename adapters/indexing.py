@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from adapters.ledger import By, Draft
@@ -194,8 +195,10 @@ class Indexing:
         late = {memory_id for memory_id, _ in changed_since(db, reached)}
         missed = [hit for hit in lexical if hit.record.id not in found and hit.record.id in late]
         notice = "" if reached >= ledger_position else f"index at {reached:,} of {ledger_position:,}"
-        hits = (*nearest, *missed)[:limit] if len(nearest) < limit else tuple(nearest)
-        return Answer(tuple(hits), reached, ledger_position, {"lexical": "ran", "vector": "ran"}, notice)
+        if late:
+            notice += f"; {len(late):,} changed memories wait for it, found by words (tht index rebuild)"
+        voices = {"lexical": "ran", "vector": "ran"}
+        return Answer(tuple(_by_turns(nearest, missed, limit)), reached, ledger_position, voices, notice)
 
     def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
         db = self.workspace.file.db
@@ -281,6 +284,12 @@ class Indexing:
             draft.append(stream, (shown,))
 
         self.workspace.ledger.transact(work, By(by.actor, by.role), ("recall", session_id))
+
+
+def _by_turns(nearest: Sequence[Hit], missed: Sequence[Hit], limit: int) -> list[Hit]:
+    """Both voices' hits in turn, `limit` in all: their scores do not compare, and neither pushes out the other."""
+    turns = zip_longest(nearest, missed)
+    return [hit for pair in turns for hit in pair if hit is not None][:limit]
 
 
 def _completed(index: VectorIndex) -> Checkpoint:

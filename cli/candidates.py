@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adapters.review import Outcome, Shown
 from cli.options import Run
-from cli.output import markdown, note, print_json, printable, say
+from cli.output import note, print_json, printable, say, verbatim
 from projections.similar import Similar
 
 if TYPE_CHECKING:
@@ -17,18 +17,23 @@ NEAR = 600  # characters of a near-duplicate; tht registry show has them all
 
 
 def candidate_page(shown: Shown, warnings: Sequence[str] = ()) -> RenderableType:
-    """Everything about one candidate, most important first: warnings, the words, whose they are, what is known."""
+    """Everything about one candidate, most important first: warnings, the words, what is known, whose they are.
+
+    The words are shown as they are, not rendered: formulas and SQL are full of signs that Markdown takes for its own.
+    """
     from rich.console import Group
     from rich.text import Text
 
     decision = shown.candidate.decision
     parts: list[RenderableType] = [Text(f"! {printable(warning)}", style="bold yellow") for warning in warnings]
-    parts += [Text(printable(decision.subject), style="bold underline"), markdown(decision.detail)]
+    parts += [Text(printable(decision.subject), style="bold underline"), verbatim(decision.detail)]
     if shown.known_as:
         parts.append(Text(f"Known as {shown.known_as} ({shown.known_status}): it says exactly this.", style="cyan"))
     parts += [_similar(one) for one in shown.similar]
     if decision.rationale.strip():
-        parts += [Text("Why", style="bold"), markdown(decision.rationale)]
+        parts += [Text("Why", style="bold"), verbatim(decision.rationale)]
+    if decision.question_context.strip():
+        parts += [Text("Asked", style="bold"), verbatim(decision.question_context)]
     parts.append(Text(_origin(shown), style="dim"))
     return Group(*parts)
 

@@ -113,9 +113,24 @@ def cut_note(shown: int, total: int, offset: int) -> str:
 
 
 def markdown(text: str) -> RenderableType:
+    """Rendered Markdown in which nothing gets lost: HTML is shown as text, and a line's end is one."""
+    from markdown_it import MarkdownIt
     from rich.markdown import Markdown
 
-    return Markdown(printable(text), hyperlinks=False)
+    made = Markdown("", hyperlinks=False)
+    made.markup = printable(text)
+    made.parsed = MarkdownIt("commonmark", {"html": False}).enable("table").parse(made.markup)
+    for inline in made.parsed:
+        for token in inline.children or ():
+            token.type = "hardbreak" if token.type == "softbreak" else token.type
+    return made
+
+
+def verbatim(text: str) -> RenderableType:
+    """The words exactly as they are recorded: whoever approves them sees every sign of them."""
+    from rich.text import Text
+
+    return Text(printable(text))
 
 
 def committed_json(done: Committed, **more: object) -> dict[str, Any]:

@@ -372,3 +372,38 @@ def test_the_history_of_a_memory_names_everyone(tht: Tht) -> None:
     assert {"memory_promoted", "memory_recorded", "number_taken"} <= {event["kind"] for event in history["events"]}
     assert "memory_retired" in tht("memory", "history", "mem-0001").out
     assert tht.refused("memory", "history", "mem-0404") == "UnknownMemory"
+
+
+def test_whoever_approves_sees_every_sign_of_the_words(tht: Tht) -> None:
+    """Formulas and SQL are full of what Markdown and HTML take for their own: nothing may vanish before an approval."""
+    detail = 'Use <status> where x<b; SUM(a*b)/COUNT(*), path C:\\*\\new, name LIKE "_a_"'
+    tht.session("s1", ("# of patients", detail))
+    shown = " ".join(tht("memory", "promote", "--session", "s1", "--preview").out.split())
+    assert "# of patients" in shown
+    assert detail in shown
+    asked = " ".join(tht("review", "--session", "s1", "--actor", "human:ada", stdin="q\n").out.split())
+    assert detail in asked
+
+
+def test_what_html_there_is_in_a_summary_is_shown_as_text(tht: Tht) -> None:
+    tht.session("s1", ("tag", "first <div>hidden</div>\nsecond **bold**"))
+    tht.promote("s1", 1)
+    for command in (("session", "summary", "s1"), ("registry", "show", "mem-0001")):
+        lines = [line.strip() for line in tht(*command).out.splitlines()]
+        assert "first <div>hidden</div>" in lines
+        assert "second bold" in lines
+
+
+def test_an_index_behind_does_not_hide_what_the_words_find(tht: Tht, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors fill every list; a memory that has none yet must still come in by its words."""
+    tht.session("s1", *((f"filler {number}", f"nothing much {number}") for number in range(8)))
+    for seq in range(1, 9):
+        tht.promote("s1", seq)
+    tht.json("memory", "search", "filler")
+    tht.session("s2", ("June of 2013", "date between the first and the last of June"))
+    late = tht.promote("s2", 1)
+    monkeypatch.setenv("THT_INDEX_BUDGET", "0")
+    answer = tht.json("memory", "search", "June of 2013", "--limit", "3")
+    assert answer["index"]["position"] < answer["index"]["ledger"]
+    assert late in [hit["id"] for hit in answer["hits"]]
+    assert "wait for it" in answer["notice"]
