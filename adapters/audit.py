@@ -14,7 +14,7 @@ from domain.errors import InvalidInput, UnknownMemory
 from domain.event import Envelope, iso_utc, registered_events
 from domain.recall import MemoriesShown
 from domain.session import Session
-from domain.session_events import Decided, MemoryPromoted
+from domain.session_events import Decided, MemoryPromoted, MemoryRejected, MemorySetAside
 from domain.text import accept_actor
 from projections import registry, timeline
 from projections.decisions import decision_row
@@ -180,7 +180,10 @@ class Audit:
 def _describe(envelope: Envelope, after: Session) -> str:
     event = envelope.event
     if isinstance(event, Decided):
-        return f"seq {event.seq} in {event.phase}: {event.subject}"
+        reused = getattr(event, "source_memory", None)
+        return f"seq {event.seq} in {event.phase}: {event.subject}" + (f", reuses {reused}" if reused else "")
+    if isinstance(event, (MemorySetAside, MemoryRejected)):
+        return event.memory_id
     seq = getattr(event, "seq", None)
     if seq is None:
         return timeline.describe(event)

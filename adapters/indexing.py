@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -175,6 +175,7 @@ class Indexing:
         if session_id:
             without = Sessions(self.workspace).get(session_id).decided_memories
         answer = self._answer(question, limit, without)
+        answer = replace(answer, hits=tuple(search.flagged(self.workspace.file.db, answer.hits)))
         if answer.hits and self.workspace.config.value("recall.log") and not by.dry_run:
             self._log(answer, by, session_id)
         return answer

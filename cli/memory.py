@@ -63,6 +63,8 @@ def promote(
     dry_run: bool,
 ) -> int:
     """Preview a session's candidates, or promote them all in one batch with an outcome for each."""
+    if preview and not session_id:
+        raise click.UsageError("a preview is of one session: --preview --session ID; the whole queue: tht review")
     if sum((preview, everything, all_sessions)) != 1:
         raise click.UsageError(
             "say --preview to see the candidates; then decide: tht review SESSION (a checklist), tht memory save-one"
@@ -96,7 +98,7 @@ def _show_preview(run: Run, preview: Preview) -> None:
     if preview.remaining:
         last = preview.candidates[-1].candidate.seq
         say(run, f"{preview.remaining} more: --after {last} shows them")
-    if preview.deferred:
+    if preview.deferred and not any(one.candidate.deferred for one in preview.candidates):
         say(run, f"{preview.deferred} deferred: --deferred shows them")
 
 
@@ -210,9 +212,10 @@ def search(run: Run, question: str, session_id: str | None, limit: int) -> None:
         by = run.by(workspace, "", "", False)
         answer = Indexing(workspace).search(question, by, session_id=session_id or "", limit=limit)
         note(run, answer.notice)
-        columns = ("id", "score", "subject", "detail", "voice")
+        columns = ("id", "score", "subject", "detail", "voice", "beware")
         rows = [
-            (hit.record.id, f"{hit.score:.3f}", hit.record.subject, hit.record.detail, hit.voice) for hit in answer.hits
+            (hit.record.id, f"{hit.score:.3f}", hit.record.subject, hit.record.detail, hit.voice, hit.flag)
+            for hit in answer.hits
         ]
         show(run, answer.as_json(), lambda: table("", columns, rows) if rows else "no memory fits this question")
 

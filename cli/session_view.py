@@ -78,7 +78,8 @@ def session_page(session: Session, position: int | None) -> RenderableType:
 def _row(session: Session, decision: Decision) -> tuple[object, ...]:
     marker = session.promoted.get(decision.seq)
     outcome = f"{outcome_of(session, decision.seq)} {marker.memory_id if marker else ''}".strip()
-    stands = f"{decision.standing}\n{outcome}".strip()
+    reused = f"reuses {decision.source_memory}" if decision.source_memory else ""
+    stands = "\n".join(part for part in (decision.standing, reused, outcome) if part)
     return (decision.seq, decision.phase, decision.subject, f"{decision.type}\nby {decision.author}", stands)
 
 

@@ -313,7 +313,8 @@ def _require_decided(session: Session) -> None:
     left = undecided(session)
     if left:
         listed = ", ".join(str(one.seq) for one in left)
+        many = "s" if len(left) > 1 else ""
         raise UndecidedCandidates(
-            f"session {session.session_id} has {len(left)} undecided candidates: seq {listed}",
+            f"session {session.session_id} has {len(left)} undecided candidate{many}: seq {listed}",
             f"tht review {session.session_id} decides them, or defers them for later",
         )

@@ -145,7 +145,19 @@ def approved_by_another_person(events: Events) -> Iterator[Finding]:
             yield _finding(envelope, f"{envelope.actor} approved {event.memory_id} from their own words")
 
 
+def one_command_one_actor(events: Events) -> Iterator[Finding]:
+    """What was written together was done by one actor: the marker's reviewer is the memory's."""
+    actors: dict[str, str] = {}
+    for envelope in events:
+        first = actors.setdefault(envelope.correlation_id, envelope.actor)
+        if envelope.actor != first:
+            yield _finding(
+                envelope, f"{envelope.event.kind} is by {envelope.actor}, the rest of its command by {first}"
+            )
+
+
 RULES: tuple[Rule, ...] = (
+    one_command_one_actor,
     only_clarifications_become_memories,
     promoted_at_most_once,
     marker_and_memory_come_together,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from projections import registry
@@ -21,6 +21,7 @@ class Hit:
     record: Record
     score: float
     voice: str
+    flag: str = ""  # that a source of it no longer holds
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -32,6 +33,7 @@ class Hit:
             "session_id": self.record.session_id,
             "decision_seq": self.record.decision_seq,
             "voice": self.voice,
+            "flag": self.flag,
         }
 
 
@@ -59,6 +61,12 @@ def by_words(db: sqlite3.Connection, question: str, *, limit: int, without: Coll
     found = registry.lexical(db, query_words(question)[:256], limit + len(without))
     best = {memory_ref(memory_id): score / (1 + score) for memory_id, score in found}
     return list(_live(db, best, without, "lexical"))[:limit]
+
+
+def flagged(db: sqlite3.Connection, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits with what a person who chooses among them has to know about their sources."""
+    entries = {hit.record.id: registry.find_entry(db, hit.record.id) for hit in hits}
+    return [replace(hit, flag=entry.flag) if (entry := entries[hit.record.id]) else hit for hit in hits]
 
 
 def _live(db: sqlite3.Connection, scores: dict[str, float], without: Collection[str], voice: str) -> Iterator[Hit]:
