@@ -30,6 +30,11 @@ class Setting:
     minimum: float = 0
 
     @property
+    def from_environment(self) -> bool:
+        """Whether a variable may override it: never what says who may approve, or which ledger this is."""
+        return not self.key.startswith(("review.", "ledger."))
+
+    @property
     def variable(self) -> str:
         """The environment variable that overrides it."""
         return f"THT_{self.key.replace('.', '_').upper()}"
@@ -155,6 +160,11 @@ class Config:
 
     def _resolve(self, setting: Setting) -> tuple[Value, Origin]:
         if setting.variable in self.environment:
+            if not setting.from_environment:
+                raise InvalidInput(
+                    f"{setting.key} is the workspace's and is not set by {setting.variable}",
+                    f"unset {setting.variable}; tht config set {setting.key} changes it for everybody",
+                )
             return setting.parse(self.environment[setting.variable]), "environment"
         if setting.key in self.stored:
             return self.stored[setting.key], "config.toml"

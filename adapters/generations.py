@@ -44,7 +44,7 @@ class Generations:
         names = [path.name for path in self._all()] + [self.current_name()]
         taken = [int(match[1]) for name in names if (match := GENERATION.fullmatch(name))]
         path = self.path / f"gen-{max(taken, default=0) + 1:04d}"
-        _make_private(path)
+        path.mkdir(mode=0o700)  # fails for the second of two rebuilds that begin at once
         return path
 
     def point_to(self, name: str) -> None:

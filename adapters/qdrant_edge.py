@@ -112,13 +112,17 @@ class EdgeIndex(VectorIndex):
             return self._shard.count(CountRequest(exact=True, filter=_records()))
 
     def close(self) -> None:
+        try:
+            self.close_shard()
+        finally:
+            self._lock.release()
+
+    def close_shard(self) -> None:
+        """Give back the engine's files and keep the lock."""
         if not self._closed:
             self._closed = True
-            try:
-                with _translated(self.path):
-                    self._shard.close()
-            finally:
-                self._lock.release()
+            with _translated(self.path):
+                self._shard.close()
 
     def _write(self, operations: Iterator[UpdateOperation] | Sequence[UpdateOperation]) -> None:
         for operation in operations:
@@ -168,20 +172,27 @@ class EdgeStore(IndexStore):
         return _opened(path, lambda: _create(path, dimension))
 
     def swap(self, fresh: VectorIndex) -> None:
-        """Killed before the pointer is replaced: the old one is current. After: the new one, and a leftover stays."""
-        path = self._own(fresh)
-        fresh.close()
-        with _translated(self._folder.path):
-            old = self._folder.current_name()
-            self._folder.point_to(path.name)
-            if GENERATION.fullmatch(old):
+        """Killed before the pointer is replaced: the old one is current. After: the new one, and a leftover stays.
+
+        The new one's lock is held until it is current, or another rebuild would take it for a leftover.
+        """
+        own = self._own(fresh)
+        try:
+            own.close_shard()
+            with _translated(self._folder.path):
+                old = self._folder.current_name()
+                self._folder.point_to(own.path.name)
+        finally:
+            own.close()
+        if GENERATION.fullmatch(old):
+            with _translated(self._folder.path):
                 _remove_unless_open(self._folder.path / old)
 
     def discard(self, fresh: VectorIndex) -> None:
-        path = self._own(fresh)
-        fresh.close()
+        own = self._own(fresh)
+        own.close()
         with _translated(self._folder.path):
-            shutil.rmtree(path)
+            shutil.rmtree(own.path)
 
     def describe(self) -> Mapping[str, str]:
         try:
@@ -193,13 +204,13 @@ class EdgeStore(IndexStore):
             leftovers = ", ".join(path.name for path in self._folder.leftovers()) or "none"
         return {"engine": engine, "where": str(self._folder.path), "current": current, "leftovers": leftovers}
 
-    def _own(self, fresh: VectorIndex) -> Path:
+    def _own(self, fresh: VectorIndex) -> EdgeIndex:
         if not isinstance(fresh, EdgeIndex) or fresh.path.parent != self._folder.path:
             raise Refused("this generation of the vector index is not from this store")
         with _translated(self._folder.path):
             if fresh.path.name == self._folder.current_name():
                 raise Refused(f"{fresh.path.name} is the current generation of the vector index already")
-        return fresh.path
+        return fresh
 
     def _open_patiently(self, path: Path) -> EdgeIndex:
         deadline = self._clock() + self._wait

@@ -19,9 +19,14 @@ def require_reviewer(workspace: Workspace, by: By, token: str) -> Reviewer:
     return Reviewer(by.actor, bool(workspace.config.value("review.allow_self")))
 
 
-def issue_token(workspace: Workspace, reviewer: str) -> str:
-    """A new token for a reviewer, shown once; only its hash is kept."""
+def issue_token(workspace: Workspace, reviewer: str, current: str = "") -> str:
+    """A new token for a reviewer, shown once; only its hash is kept. Who has one already needs it for the next.
+
+    ReviewerNeeded without it, so that nobody takes over another's name.
+    """
     require_person(Reviewer(reviewer))
+    if reviewer in workspace.config.reviewers:
+        _check_token(workspace.config.reviewers, reviewer, current)
     token = secrets.token_urlsafe(24)
     workspace.config.reviewers[reviewer] = hashlib.sha256(token.encode()).hexdigest()
     workspace.config.save()

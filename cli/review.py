@@ -191,11 +191,11 @@ def _no_color(run: Run) -> bool:
 @common
 @pass_run
 def token(run: Run, reviewer: str) -> None:
-    """Make a reviewer's token. It is printed once, and replaces the one before."""
+    """Make a reviewer's token. It is printed once. To replace one, give it in THT_REVIEWER_TOKEN."""
     with run.opened() as workspace:
         require_person(Reviewer(run.actor_in(workspace)))
         named = accept_actor(reviewer, "--for")
-        made = issue_token(workspace, named)
+        made = issue_token(workspace, named, reviewer_token(""))
         if run.json:
             print_json({"reviewer": named, "token": made})
         else:

@@ -133,7 +133,7 @@ def test_s20_people_do_not_approve_their_own_words(tht: Tht, monkeypatch: pytest
     assert tht.refused(*command) == "SelfReview"
     assert tht.position() == before + 1, "the refusal itself is recorded"
     assert tht.json("registry", "list", "--status", "all")["total"] == 0
-    monkeypatch.setenv("THT_REVIEW_ALLOW_SELF", "true")
+    tht.json("config", "set", "review.allow_self", "true")
     assert tht.json(*command)["memory_id"] == "mem-0001"
     assert tht.json("registry", "show", "mem-0001")["self_reviewed"] is True
 
@@ -194,7 +194,7 @@ def test_a_token_proves_who_reviews_where_that_is_asked(
     tht.session("s1", ("a", "b"))
     command = save(tht, "s1", 1, "--reviewer", "ada")
     token = tht.json("review", "token", "--for", "ada", "--actor", "human:ada")["token"]
-    monkeypatch.setenv("THT_REVIEW_REQUIRE_TOKEN", "true")
+    tht.json("config", "set", "review.require_token", "true")
     assert tht.refused(*command) == "ReviewerNeeded"
     monkeypatch.setenv("THT_REVIEWER_TOKEN", "guessed")
     assert tht.refused(*command) == "ReviewerNeeded"

@@ -222,8 +222,8 @@ def test_an_edit_waits_for_somebody_else(tht: Tht, terminal: Open) -> None:
 
 @pytest.mark.posix
 def test_a_solo_workspace_promotes_an_edit_at_once(tht: Tht, terminal: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THT_REVIEW_ALLOW_SELF", "true")
     tht.session("s1", ("a", "one"))
+    tht.json("config", "set", "review.allow_self", "true")
     review = terminal("review", "s1", "--actor", "human:ada")
     review.sees("promote 1")
     review.press("e", TAB, " two", SAVE)
@@ -437,7 +437,7 @@ def test_the_help_names_queue_options_and_commands(tht: Tht) -> None:
 def test_a_reviewer_without_a_token_is_told_before_the_work(tht: Tht, monkeypatch: pytest.MonkeyPatch) -> None:
     tht.session("s1", ("a", "one"))
     token = tht.json("review", "token", "--for", "ada", "--actor", "human:ada")["token"]
-    monkeypatch.setenv("THT_REVIEW_REQUIRE_TOKEN", "true")
+    tht.json("config", "set", "review.require_token", "true")
     said = tht("review", "s1", "--actor", "human:ada", stdin="p\n")
     assert (said.code, "has not shown a valid reviewer's token" in said.err, said.out) == (1, True, "")
     monkeypatch.setenv("THT_REVIEWER_TOKEN", token)
