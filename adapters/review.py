@@ -12,11 +12,11 @@ from adapters.sessions import Sessions, load_memory, load_session
 from adapters.workspace import Workspace
 from domain import memory as memories
 from domain import promotion
-from domain.errors import ReviewerNeeded, SelfReview, ThtError
+from domain.errors import NotACandidate, ReviewerNeeded, SelfReview, ThtError
 from domain.event import Event
 from domain.memory import NUMBERING, NumberTaken, memory_stream
 from domain.promotion import Candidate
-from domain.session import Session
+from domain.session import Marker, Session
 from domain.session_events import MemoryPromoted, PromotionRefused, session_stream
 from projections import registry
 from projections.decisions import sessions_with_candidates
@@ -181,16 +181,19 @@ class Review:
         `into` merges it into a known memory, `replaces` supersedes one. Approving again is a no-op that names the
         first reviewer. Raises StaleCandidate, SelfReview, ReviewerNeeded, NotACandidate, MemoryNotLive.
         """
-        reviewer = require_reviewer(self.workspace, by, token)
         if into or replaces:
             self.workspace.caught_up()  # only the registry knows the stream of a memory named by its id
         before: list[Saved] = []
 
         def work(draft: Draft) -> None:
             before.clear()
+            reviewer = require_reviewer(self.workspace, by, token)
+            promotion.require_person(reviewer)
             session = load_session(draft, session_id)
             session.decision(seq)
             if (marker := session.promoted.get(seq)) is not None:
+                if into not in ("", marker.memory_id) or (replaces and not self._gave_way(draft, replaces, marker)):
+                    raise NotACandidate(f"seq {seq} was promoted to {marker.memory_id} already, by {marker.by}")
                 position = self.workspace.ledger.end_of_command(marker.position)
                 before.append(Saved(marker.memory_id, position, True, marker.by))
                 return
@@ -208,11 +211,12 @@ class Review:
         marker = done.events(MemoryPromoted)[0]
         return Saved(marker.memory_id, done.position, done.already, done.envelopes[0].actor)
 
-    def decline(self, session_id: str, seq: int, by: By, *, token: str = "") -> Committed:
+    def decline(self, session_id: str, seq: int, by: By, *, token: str = "", revision: str = "") -> Committed:
+        """Not to become a memory. With the revision that was shown, what came to it since is not declined unseen."""
         reviewer = require_reviewer(self.workspace, by, token)
         command = ("memory.decline", session_id, seq)
         return self._decide(
-            session_id, lambda session: promotion.decline(session, seq, by.reason, reviewer), by, command
+            session_id, lambda session: promotion.decline(session, seq, by.reason, reviewer, revision), by, command
         )
 
     def defer(self, session_id: str, seq: int, by: By, *, token: str = "") -> Committed:
@@ -245,7 +249,7 @@ class Review:
         by = By(by.actor, by.role, verdict.reason or by.reason, "", by.dry_run)
         try:
             if verdict.action == "decline":
-                self.decline(verdict.session_id, verdict.seq, by, token=token)
+                self.decline(verdict.session_id, verdict.seq, by, token=token, revision=verdict.revision)
                 return Outcome(verdict)
             if verdict.action == "defer":
                 self.defer(verdict.session_id, verdict.seq, by, token=token)
@@ -274,20 +278,19 @@ class Review:
         target = load_memory(draft, self.workspace, into) if into else same
         last = draft.last(NUMBERING)
         number = last.event.number if last and isinstance(last.event, NumberTaken) else 0
+        old = load_memory(draft, self.workspace, replaces) if replaces else None
         made = promotion.promote(
             session,
             candidate,
             target,
             last_number=number,
             self_reviewed=self_reviewed,
-            replaces=load_memory(draft, self.workspace, replaces) if replaces else None,
+            replaces=old,
         )
         draft.append(session_stream(session.session_id), made.session_events)
         draft.append(made.memory_stream, made.memory_events)
         draft.append(NUMBERING, made.number_events)
-        if replaces:
-            old = registry.find_entry(self.workspace.file.db, replaces)
-            assert old is not None
+        if old is not None:
             draft.append(old.stream, made.replaced_events)
 
     def _decide(
@@ -299,8 +302,16 @@ class Review:
 
         return self.workspace.ledger.transact(work, by, command)
 
+    def _gave_way(self, draft: Draft, memory_id: str, marker: Marker) -> bool:
+        return load_memory(draft, self.workspace, memory_id).successor == marker.memory_id
+
     def _note_refusal(self, session_id: str, seq: int, by: By, error: ThtError) -> None:
+        """The attempt stands in the audit, once: trying the same again adds nothing."""
         refused = PromotionRefused(seq=seq, reviewer=by.actor, reason=error.message)
-        self._decide(
-            session_id, lambda session: (refused,), By(by.actor, by.role, by.reason), ("refused", session_id, seq)
-        )
+
+        def work(draft: Draft) -> None:
+            stream = session_stream(session_id)
+            if refused not in [envelope.event for envelope in draft.load(stream)]:
+                draft.append(stream, (refused,))
+
+        self.workspace.ledger.transact(work, By(by.actor, by.role, by.reason), ("refused", session_id, seq))

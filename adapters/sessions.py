@@ -10,7 +10,7 @@ from adapters.workspace import Workspace
 from domain import memory as memories
 from domain import promotion
 from domain import session as sessions
-from domain.errors import InvalidInput, NothingChanged, SessionExists, UnknownMemory, UnknownSession
+from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, SessionExists, UnknownMemory, UnknownSession
 from domain.event import Envelope, Event
 from domain.memory import Memory
 from domain.promotion import Reviewer
@@ -179,9 +179,7 @@ class Sessions:
         return replace(new, source_changed=not same)
 
     def _reuse(self, session: Session, memory: Memory, seq: int) -> Event:
-        entry = registry.find_entry(self.workspace.file.db, memory.memory_id)
-        assert entry is not None
-        why = f"{memory.memory_id}: {entry.record.rationale}" if entry.record.rationale else f"{memory.memory_id}"
+        why = f"{memory.memory_id}: {memory.rationale}" if memory.rationale else memory.memory_id
         return ConceptClarified(
             seq=seq,
             phase=REUSE_PHASE,
@@ -189,7 +187,7 @@ class Sessions:
             detail=memory.detail,
             rationale=f"reuses {why}",
             question_context=session.question,
-            concepts=entry.record.concepts,
+            concepts=memory.concepts,
             source_memory=memory.memory_id,
         )
 
@@ -216,7 +214,11 @@ def load_memory(draft: Draft, workspace: Workspace, memory_id: str) -> Memory:
     if entry is None:
         raise UnknownMemory(f"there is no memory {memory_id!r}")
     memory = memories.fold(draft.load(entry.stream))
-    assert memory is not None
+    if memory is None or memory.memory_id != memory_id:  # nothing is written on the word of a view
+        raise HomeNotWritable(
+            f"the view registry says that {memory_id} is another memory than its stream does",
+            "tht projection rebuild registry makes it anew",
+        )
     return memory
 
 

@@ -103,6 +103,8 @@ class Memory:
     subject: str
     detail: str
     sources: tuple[Source, ...]
+    rationale: str = ""
+    concepts: tuple[str, ...] = ()
     withdrawn: tuple[Source, ...] = ()
     gained: tuple[tuple[str, tuple[Source, ...]], ...] = ()
     status: Status = "live"
@@ -116,7 +118,16 @@ class Memory:
 def evolve(memory: Memory | None, envelope: Envelope) -> Memory:
     event = envelope.event
     if isinstance(event, MemoryRecorded):
-        return Memory(event.memory_id, envelope.stream, event.type, event.subject, event.detail, event.sources)
+        return Memory(
+            event.memory_id,
+            envelope.stream,
+            event.type,
+            event.subject,
+            event.detail,
+            event.sources,
+            event.rationale,
+            event.concepts,
+        )
     if memory is None:
         raise Refused(f"{envelope.stream} does not begin with its recording")
     return _evolve(memory, cast("MemoryEvent", event))
@@ -210,13 +221,15 @@ def merge(old: Memory, into: Memory) -> tuple[tuple[MemoryMerged, ...], tuple[So
 def restore(memory: Memory, absorber: Memory | None, reason: str) -> tuple[tuple[Event, ...], tuple[Event, ...]]:
     """Events of `memory`, live again, and of the memory it was merged into, which gives back what it gained.
 
-    A memory whose sources were all withdrawn gets the last of them back; an absorber left without any retires.
+    A memory whose sources were all withdrawn gets the last of its own back; an absorber left without any retires.
     """
     if memory.live:
         raise NothingChanged(f"{memory.memory_id} is live already")
     own: list[Event] = [MemoryRestored(memory_id=memory.memory_id, reason=reason)]
     if not memory.sources and memory.withdrawn:
-        own.append(SourceAdded(memory_id=memory.memory_id, sources=memory.withdrawn[-1:]))
+        gained = {one for _, sources in memory.gained for one in sources}
+        last = [one for one in memory.withdrawn if one not in gained][-1:] or list(memory.withdrawn[-1:])
+        own.append(SourceAdded(memory_id=memory.memory_id, sources=tuple(last)))
     if absorber is None:
         return tuple(own), ()
     return tuple(own), give_back(absorber, memory.memory_id, to=memory.memory_id)[0]

@@ -5,7 +5,6 @@ The only place where a memory comes into being, so the guards stand here: type, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from domain import memory as memories
@@ -112,19 +111,17 @@ def _candidate(session: Session, group: list[Decision]) -> Candidate:
         session.session_id,
         first,
         tuple(one.seq for one in rest),
-        frozenset(author for one in group for author in _authors(session, one)),
+        _authors(session, first),
         session.deferred.get(first.seq),
         _refusal(session, first),
     )
 
 
-def _authors(session: Session, decision: Decision) -> Iterator[str]:
-    """Who said it: also whoever said the same before an edit that changed nothing but its form."""
-    yield decision.author
-    if decision.supersedes is not None:
-        before = session.decision(decision.supersedes)
-        if _key(before) == _key(decision):
-            yield from _authors(session, before)
+def _authors(session: Session, decision: Decision) -> frozenset[str]:
+    """Everybody who said this in the session, whatever became of it: no edit, retraction or repetition by somebody
+    else takes an author away."""
+    key = _key(decision)
+    return frozenset(one.author for one in session.decisions if one.reusable and _key(one) == key)
 
 
 def _refusal(session: Session, decision: Decision) -> str:
@@ -169,15 +166,20 @@ def admit(session: Session, seq: int, revision: str, reviewer: Reviewer) -> tupl
     candidate = candidate_at(session, seq)
     if candidate.refusal:
         raise NotACandidate(f"seq {seq} cannot become a memory: {candidate.refusal}")
-    if revision != candidate.revision:
-        raise StaleCandidate(
-            f"seq {seq} of {session.session_id} has revision {candidate.revision}, not {revision or 'none'}",
-            f"look at it again: tht memory promote --session {session.session_id} --preview",
-        )
+    _require_revision(candidate, revision)
     own = candidate.written_by(reviewer.actor)
     if own and not reviewer.allow_self:
         raise SelfReview(f"{reviewer.actor} wrote seq {seq}: who proposes does not approve")
     return candidate, own
+
+
+def _require_revision(candidate: Candidate, revision: str) -> None:
+    if revision != candidate.revision:
+        where = f"seq {candidate.seq} of {candidate.session_id}"
+        raise StaleCandidate(
+            f"{where} has revision {candidate.revision}, not {revision or 'none'}",
+            f"look at it again: tht memory promote --session {candidate.session_id} --preview",
+        )
 
 
 def require_person(reviewer: Reviewer) -> None:
@@ -249,11 +251,13 @@ def promote(
     return Promotion(identity, stream, _decided(session, candidate, marker), memory_events, number_events, replaced)
 
 
-def decline(session: Session, seq: int, reason: str, reviewer: Reviewer) -> tuple[Event, ...]:
+def decline(session: Session, seq: int, reason: str, reviewer: Reviewer, revision: str = "") -> tuple[Event, ...]:
     require_person(reviewer)
     if (before := session.declined.get(seq)) is not None:
         raise NothingChanged(f"seq {seq} was declined already, by {before.by}")
     candidate = _not_promoted(session, seq)
+    if revision:
+        _require_revision(candidate, revision)
     marker = MemoryPromotionDeclined(seq=seq, detail=f"seq:{seq}", covers=candidate.covers, reason=reason)
     return _decided(session, candidate, marker)
 

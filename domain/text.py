@@ -17,7 +17,11 @@ TEXT_LIMIT = 100_000
 
 _QUOTES = "\"'`«»“”„‟‘’‚‹›"
 _TRAILING = ".,;:!?…·"
-_ACTOR = re.compile(r"(human|agent|tool):[^\s:][^\s]*")
+_ACTOR = re.compile(r"(human|agent|tool):[^\s:]+")
+# Shown as nothing or as a blank, so that two names look like one (Unicode's Default_Ignorable, and empty Braille).
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 _MEMORY_ID = re.compile(r"mem-(\d{4,})")
 
 
@@ -44,7 +48,7 @@ def accept_text(value: object, field: str, *, limit: int = TEXT_LIMIT, required:
 def accept_id(value: object, field: str) -> str:
     """An id: 1 to 200 printable characters without white space."""
     text = accept_text(value, field, limit=ID_LIMIT, required=True)
-    if any(character.isspace() or not character.isprintable() for character in text):
+    if any(character.isspace() or not character.isprintable() for character in text) or _UNSEEN.search(text):
         raise InvalidInput(f"{field} {text!r} must be printable and without white space")
     return text
 
@@ -56,7 +60,16 @@ def accept_actor(value: object, field: str = "actor") -> str:
         text = f"human:{text}"
     if not _ACTOR.fullmatch(text):
         raise InvalidInput(f"{field} {text!r} is not human:NAME, agent:NAME or tool:NAME")
+    scripts = {name for letter in text.partition(":")[2] if (name := _script(letter))}
+    if len(scripts) > 1:
+        raise InvalidInput(f"{field} {text!r} mixes {' and '.join(sorted(scripts))} letters: they look alike")
     return text
+
+
+def _script(letter: str) -> str:
+    """LATIN, CYRILLIC or GREEK, whose letters look alike; '' for all else."""
+    name = unicodedata.name(letter, "").partition(" ")[0]
+    return name if letter.isalpha() and name in ("LATIN", "CYRILLIC", "GREEK") else ""
 
 
 def same_actor(one: str, other: str) -> bool:
@@ -106,10 +119,18 @@ def digest(value: Mapping[str, Any] | Iterable[Any] | str) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
+_DRESS = re.compile(r"[\"'`\[\]()*]|\b(?:the|table|view|tabella|vista|la)\b")  # what a table's name may come in
+
+
 def looks_like_a_table(subject: str) -> bool:
-    """Subjects such as `fact_cardioversione` or `dim_time` name a table, not a concept."""
-    return bool(re.fullmatch(r"[\"'`\[]?(?:\w+\.)?(?:fact|dim)_\w*[\"'`\]]?", normal_form(subject)))
+    """Subjects such as `fact_cardioversione`, `dbo.dim_time` or `table fact_x` name a table, not a concept."""
+    bare = _DRESS.sub(" ", normal_form(subject)).split()
+    return len(bare) == 1 and any(part.startswith(("fact_", "dim_")) for part in bare[0].split("."))
 
 
 def _fold(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(_UNSEEN.sub("", text.translate(_JOINERS)).split())
+
+
+_JOINERS = dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))  # zero-width: no content of their own

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+import pytest
+
 from adapters.indexing import Indexing
 from adapters.workspace import open_workspace
 from cli.options import Run
@@ -80,3 +84,50 @@ def test_an_edit_of_form_alone_does_not_take_the_author_away(tht: Tht) -> None:
     for writer in ("human:ada", "human:bea"):
         assert tht.refused("memory", "save-one", *which, "--reviewer", writer) == "SelfReview"
     assert tht.json("memory", "save-one", *which, "--reviewer", "human:cai")["memory_id"] == "mem-0001"
+
+
+def test_neither_a_retraction_nor_a_repetition_takes_the_author_away(tht: Tht) -> None:
+    tht.session("s1")
+    tht.clarify("s1", "A", "D", actor="human:ada")
+    tht.json("session", "retract", "s1", 1, "--actor", "agent:coder-1")
+    tht.clarify("s1", "A", "D", actor="agent:coder-1")
+    which = ("--session", "s1", "--seq", 2, "--revision", tht.revision("s1", 2))
+    assert tht.refused("memory", "save-one", *which, "--reviewer", "human:ada") == "SelfReview"
+    position = tht.position()
+    assert tht.refused("memory", "save-one", *which, "--reviewer", "human:ada") == "SelfReview"
+    assert tht.position() == position, "the same attempt again adds nothing to the ledger"
+
+
+@pytest.mark.parametrize(
+    "actor", ["human:ada\ufe0f", "human:ada\u3164", "human:\u0430da", "human:ada:", "human:human:ada"]
+)
+def test_no_name_that_only_looks_like_another(tht: Tht, actor: str) -> None:
+    assert tht.refused("session", "open", "s1", "--question", "q", "--actor", actor, code=2) == "InvalidInput"
+
+
+def test_approving_again_otherwise_is_no_retry(tht: Tht) -> None:
+    tht.session("s1", ("one", "1"), ("two", "2"))
+    first, which = tht.promote("s1", 1), ("--session", "s1", "--seq", 2, "--revision", tht.revision("s1", 2))
+    tht.json("memory", "save-one", *which, "--reviewer", "human:ada")
+    assert tht.refused("memory", "save-one", *which, "--reviewer", "human:bea", "--into", first) == "NotACandidate"
+    assert tht.refused("memory", "save-one", *which, "--reviewer", "human:bea", "--replace", first) == "NotACandidate"
+    assert tht.refused("memory", "save-one", *which, "--reviewer", "agent:coder-1") == "ReviewerNeeded"
+
+
+def test_nothing_is_written_on_the_word_of_a_tampered_view(tht: Tht) -> None:
+    tht.session("s1", ("one", "1"), ("two", "2"))
+    one, two = tht.promote("s1", 1), tht.promote("s1", 2)
+    tht.json("registry", "list")
+    run = Run()
+    db = sqlite3.connect(run.home_path / run.workspace_name / "views.sqlite3")
+    with db:
+        streams = dict(db.execute("SELECT id, stream FROM registry_v1_memories"))
+        for memory, stream in ((one, "memory/none"), (two, streams[one]), (one, streams[two])):
+            db.execute("UPDATE registry_v1_memories SET stream = ? WHERE id = ?", (stream, memory))
+    db.close()
+    before = tht.position()
+    assert tht.refused("registry", "retire", one, "--actor", "human:ada", code=3) == "HomeNotWritable"
+    assert tht.position() == before
+    tht.json("projection", "rebuild")
+    tht.json("registry", "retire", one, "--actor", "human:ada")
+    assert tht.json("registry", "show", one)["status"] == "retired"

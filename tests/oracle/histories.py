@@ -128,7 +128,9 @@ class History:
         self.refused[error.type] += 1
         written = self.workspace.ledger.page(before)
         noted = verb == "save" and isinstance(error, (SelfReview, ReviewerNeeded))
-        assert [one.event.kind for one in written] == (["promotion_refused"] if noted else []), error
+        refusals = [one["data"]["reason"] for one in events_of(self.workspace) if one["kind"] == "promotion_refused"]
+        assert not noted or error.message in refusals, "the attempt is in the audit, from now or from before"
+        assert [one.event.kind for one in written] == (["promotion_refused"] if noted and written else []), error
 
     # -- one command each; numbers choose among what there is, and now and then what there is not
 

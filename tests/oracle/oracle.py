@@ -120,13 +120,16 @@ def candidates(session: Data) -> list[Data]:
         known = [one for one in found if one["content"] == content(decision)]
         if known:
             known[0]["covers"].append(seq)
-            known[0]["authors"].add(decision["author"])
             continue
         found.append(
             {
                 "seq": seq,
                 "covers": [],
-                "authors": {decision["author"]},
+                "authors": {
+                    one["author"]
+                    for one in session["decisions"].values()
+                    if one["type"] == "concept_clarified" and content(one) == content(decision)
+                },
                 "content": content(decision),
                 "deferred": seq in session["deferred"],
                 "refused": names_a_table(decision["subject"]) or same_words(decision["subject"]) in tables,
