@@ -21,7 +21,7 @@ from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from adapters.files import written_in_one_step
+from adapters.files import refuse_homes, written_in_one_step
 from adapters.json_lines import misfit
 from adapters.ledger_check import first_fault
 from adapters.sqlite import translated
@@ -72,7 +72,7 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
 
     LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made.
     """
-    with _scratch(path.absolute().parent) as folder:
+    with _scratch(refuse_homes(path).absolute().parent) as folder:
         copy = folder / LEDGER
         copy_ledger(workspace.paths.ledger, copy, progress)
         standing = sound_standing(copy)

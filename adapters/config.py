@@ -47,6 +47,8 @@ class Setting:
             return self._number(value, type(self.default))
         if not isinstance(value, str):
             raise InvalidInput(f"{self.key} takes text, not {value!r}")
+        if self.key == "index.url" and value and not _is_web_address(value):
+            raise InvalidInput(f"{self.key} takes http://… or https://…, not {_without_secrets(value)!r}")
         return value
 
     def _boolean(self, value: object) -> bool:
@@ -115,6 +117,8 @@ class Config:
         except OSError as error:
             raise HomeNotWritable(f"{path} cannot be read: {error.strerror}", "check the permissions") from error
         reviewers = table.pop(_TOKENS, {})
+        if not isinstance(reviewers, dict) or not all(isinstance(token, str) for token in reviewers.values()):
+            raise InvalidInput(f'{path.name}: {_TOKENS} is a table of reviewer = "sha256 of the token"', f"mend {path}")
         stored = {key: find_setting(key, str(path)).parse(value) for key, value in _flat(table)}
         return cls(path, stored, {str(name): str(token) for name, token in reviewers.items()}, environment)
 
@@ -182,10 +186,20 @@ def find_setting(key: str, where: str = "") -> Setting:
     raise UnknownSetting(f"there is no setting {key!r}", hint)
 
 
+def _is_web_address(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+
+
 def _without_secrets(value: Value) -> Value:
     """A value as it may be shown: what stands in a URL as user, password or query is nobody else's."""
     if not isinstance(value, str) or "://" not in value:
         return value
+    if not _is_web_address(value):
+        return "***"
     parts = urlsplit(value)
     login, _, host = parts.netloc.rpartition("@")
     shown = parts._replace(netloc=f"***@{host}" if login else host, query="***" if parts.query else "")

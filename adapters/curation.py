@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.files import replace_file
+from adapters.files import refuse_homes, replace_file
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.sessions import load_memory
@@ -97,7 +97,7 @@ class Curation:
     def export(self, path: Path, *, everything: bool = False) -> int:
         """Write the file in one step; returns how many memories."""
         lines = list(self.export_lines(everything=everything))
-        replace_file(path, "".join(f"{line}\n" for line in lines).encode())
+        replace_file(refuse_homes(path), "".join(f"{line}\n" for line in lines).encode())
         return len(lines)
 
     # -- parts

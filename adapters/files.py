@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,18 +21,41 @@ def written_in_one_step(path: Path) -> Iterator[IO[bytes]]:
     target = path.resolve()
     if target.exists() and not target.is_file():
         raise InvalidInput(f"{path} is no regular file", "name a file, or - to print")
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")  # its own: two processes may write at once
+    temporary = None
     try:
-        with open(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f"{target.name}.", suffix=".tmp")
+        with open(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+        sync_folder(target.parent)
     except OSError as error:
         raise HomeNotWritable(f"{path} cannot be written: {error.strerror}", "choose another file or disk") from error
     finally:
-        with suppress(OSError):
-            temporary.unlink()
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a name in a folder durable, beside what it names."""
+    if os.name == "nt":  # Windows cannot open a folder for this
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refuse_homes(path: Path) -> Path:
+    """The path, unless it lies in a workspace's folder: nothing that is written out may replace what is kept there."""
+    target = path.resolve()
+    for folder in target.parents:
+        if (folder / "ledger.sqlite3").exists():
+            raise InvalidInput(f"{path} lies in the workspace {folder.name}, and would replace what it keeps there")
+    return path
 
 
 def replace_file(path: Path, content: bytes) -> None:

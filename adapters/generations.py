@@ -13,6 +13,8 @@ import os
 import re
 from pathlib import Path
 
+from adapters.files import sync_folder
+
 GENERATION = re.compile(r"gen-(\d{4,})")
 _POINTER = "CURRENT"
 
@@ -49,14 +51,14 @@ class Generations:
 
     def point_to(self, name: str) -> None:
         """Make a generation current in one step that a power cut cannot halve."""
-        _sync_folder(self.path)  # the generation's own name must be on disk before anything points to it
+        sync_folder(self.path)  # the generation's own name must be on disk before anything points to it
         temporary = self.path / f"{_POINTER}.tmp"
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(name + "\n")
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, self.path / _POINTER)
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def _all(self) -> list[Path]:
         if not self.path.is_dir():
@@ -67,13 +69,3 @@ class Generations:
 def _make_private(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # Windows cannot open a folder for this
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

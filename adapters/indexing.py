@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.ledger import By, Draft
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
-from domain.errors import IndexUnavailable, InvalidInput, OtherHistory, ThtError, Unavailable
+from domain.errors import IndexUnavailable, InvalidInput, ModelUnavailable, OtherHistory, ThtError, Unavailable
 from domain.recall import MemoriesShown, reads_stream
 from projections import search
 from projections.index.follow import (
@@ -141,7 +141,7 @@ class Indexing:
         """Bring the index to the head, as far as `may_go_on` lets it; an index of another model is made anew."""
         with self._open() as index:
             checkpoint = _completed(index)
-            if checkpoint.fingerprint == self.embedder.fingerprint.key:
+            if (checkpoint.fingerprint, checkpoint.version) == (self.embedder.fingerprint.key, VERSION):
                 return self._follow(index, checkpoint, may_go_on, progress)
         self.rebuild(progress)
         with self._open() as index:
@@ -203,13 +203,15 @@ class Indexing:
 
     def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
         db = self.workspace.file.db
-        vector = self.embedder.embed_query(question)  # the model loads for seconds: not while the index is held
+        with self._open() as index:
+            asked = _completed(index)
+        embedder = self._embedder_for(asked)
+        vector = embedder.embed_query(question)  # the model loads for seconds: not while the index is held
         with self._open() as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
-            embedder = self._embedder_for(checkpoint)
-            if embedder is not self.embedder:
-                vector = embedder.embed_query(question)
+            if checkpoint.fingerprint != asked.fingerprint:  # rebuilt meanwhile
+                vector = self._embedder_for(checkpoint).embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
             checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None)
             return search.by_vector(db, index, vector, limit=limit, without=without), checkpoint.position
@@ -230,19 +232,27 @@ class Indexing:
 
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
-        if checkpoint.model == self.embedder.fingerprint.model:
-            embedder = self.embedder
-        else:
-            embedder = self.embedder_of(checkpoint.model)
+        embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
         if embedder.fingerprint.key != checkpoint.fingerprint or checkpoint.version != VERSION:
             raise IndexUnavailable(f"the index was made with {checkpoint.fingerprint}", "tht index rebuild")
         return embedder
+
+    def _configured_as(self, model: str) -> Embedder | None:
+        """The configured embedder if it is of this model. Switched off is off; one that is missing stops no other."""
+        try:
+            return self.embedder if self.embedder.fingerprint.model == model else None
+        except ModelUnavailable:
+            if self.workspace.config.value("embedder.model") == "none":
+                raise
+            return None
 
     def _problem(self, checkpoint: Checkpoint | None) -> str:
         if checkpoint is None:
             return "the index was never completed: tht index rebuild"
         try:
             require_own_history(checkpoint, self.workspace.ledger)
+            if checkpoint.version != VERSION:
+                return f"the index is of version {checkpoint.version}, this is {VERSION}: tht index rebuild"
             if checkpoint.fingerprint != self.embedder.fingerprint.key:
                 return f"the index is of another model ({checkpoint.fingerprint}): tht index rebuild makes it anew"
         except ThtError as error:

@@ -11,7 +11,7 @@ from uuid import UUID
 from eventsourcing.persistence import Notification
 from pydantic import BaseModel, ConfigDict, Field
 
-from adapters.files import written_in_one_step
+from adapters.files import refuse_homes, written_in_one_step
 from adapters.ledger import Ledger
 from adapters.sqlite import GENESIS, Link, next_link
 from domain.errors import InvalidInput, LedgerDamaged
@@ -82,7 +82,7 @@ def export_ledger(
 ) -> Head:
     """Write the export to a file in one step, readable by its owner only. Returns where it ends."""
     head = _end_of_export(ledger, until)
-    with written_in_one_step(path) as file:
+    with written_in_one_step(refuse_homes(path)) as file:
         for number, line in enumerate(export_lines(ledger, head.position)):
             file.write(line.encode("utf-8"))
             if number % BATCH == 0:

@@ -133,7 +133,10 @@ class Workspace:
         """A position, or the last one recorded at or before an ISO time with a zone."""
         if when.isdecimal():
             return int(when)
-        return timeline.position_at(self.caught_up(), iso_utc(parse_time(when)))
+        moment = parse_time(when)
+        if "." not in when and not moment.microsecond:  # a whole second, as the audit shows it, until its end
+            moment = moment.replace(microsecond=999_999)
+        return timeline.position_at(self.caught_up(), iso_utc(moment))
 
     def views_named(self, names: tuple[str, ...]) -> list[View]:
         """The views of these names, all without one. UnknownProjection names the ones there are."""
@@ -186,7 +189,10 @@ def parse_time(text: str) -> datetime:
         raise InvalidInput(f"{text!r} is neither a position nor a time", "write 1204 or 2026-03-02T10:00:00Z") from None
     if moment.tzinfo is None:
         raise InvalidInput(f"the time {text!r} has no zone", "write 2026-03-02T10:00:00Z, or +01:00 for the Z")
-    return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"the time {text!r} is out of reach", "write 2026-03-02T10:00:00Z") from None
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------

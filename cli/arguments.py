@@ -12,7 +12,7 @@ import click
 
 from cli.options import Run
 from domain.errors import InvalidInput
-from domain.text import accept_actor, accept_id, accept_text, is_person
+from domain.text import accept_actor, accept_id, accept_text, is_person, same_actor
 
 if TYPE_CHECKING:
     from adapters.ledger import By
@@ -36,7 +36,21 @@ class Id(click.ParamType):  # type: ignore[type-arg]  # generic only in later ve
 SESSION = Id("session id")
 MEMORY = Id("memory id")
 
-at_option = click.option("--at", default="", metavar="POSITION|TIME", help="As it was then: 120, 2026-03-02T10:00:00Z.")
+
+def _said(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    """An empty --at, as of an unset shell variable, must not quietly mean now."""
+    if value == "":
+        raise click.BadParameter("is empty: write a position or a time", ctx, parameter)
+    return value or ""
+
+
+at_option = click.option(
+    "--at",
+    default=None,
+    metavar="POSITION|TIME",
+    callback=_said,
+    help="As it was then: 120, 2026-03-02T10:00:00Z.",
+)
 
 
 def position_of(workspace: Workspace, at: str) -> int | None:
@@ -64,9 +78,11 @@ def reviewing(command: F) -> F:
 def reviewer_by(run: Run, workspace: Workspace, reviewer: str, reason: str, dry_run: bool, key: str = "") -> By:
     """The reviewer as the actor of a decision. An agent or tool that acts stays the actor, and the gate refuses it."""
     by = run.by(workspace, reason, key, dry_run)
-    if not reviewer or (run.given_actor and not is_person(by.actor)):
+    if not reviewer or not is_person(by.actor):
         return by
-    return replace(by, actor=accept_actor(reviewer, "--reviewer"))
+    named = accept_actor(reviewer, "--reviewer")
+    entered = f"entered by {by.actor}" if run.given_actor and not same_actor(named, by.actor) else ""
+    return replace(by, actor=named, role=entered)
 
 
 def reviewer_token(token_file: str) -> str:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +14,7 @@ from adapters.ledger_files import export_ledger, export_lines
 from adapters.ledger_import import Taken
 from adapters.restore import restore_backup
 from adapters.reviewers import require_reviewer
-from adapters.workspace import Paths, create_workspace
+from adapters.workspace import Paths
 from cli.arguments import reviewer_token
 from cli.options import Run, common, mutating, pass_run
 from cli.output import note, print_json, printable, progress, say
@@ -44,7 +41,7 @@ def import_command(run: Run, path: Path, until: int | None, reason: str, dry_run
     What brings approved memories with it, an old registry or a ledger, is taken in for a person only.
     """
     found = look_at(path)
-    with _opened(run, dry_run) as workspace, progress(run, "importing") as move:
+    with run.opened(create=True, dry_run=dry_run) as workspace, progress(run, "importing") as move:
         if found.brings_approvals:
             _require_reviewer(run, workspace)
         by = run.by(workspace, reason, "", dry_run, default="tool:importer")
@@ -117,17 +114,6 @@ def restore_command(run: Run, file: Path, dry_run: bool) -> None:
 def _require_reviewer(run: Run, workspace: Workspace) -> None:
     """Approvals from elsewhere are let in by whoever could give them here."""
     require_person(require_reviewer(workspace, run.by(workspace, "", "", False), reviewer_token("")))
-
-
-@contextmanager
-def _opened(run: Run, dry_run: bool) -> Iterator[Workspace]:
-    """The workspace, made when it is not there; for a dry run then a passing one."""
-    if dry_run and not Paths(run.home_path / run.workspace_name).ledger.exists():
-        with tempfile.TemporaryDirectory() as home, create_workspace(Path(home), "dry-run") as workspace:
-            yield workspace
-        return
-    with run.opened(create=True) as workspace:
-        yield workspace
 
 
 def _show_taken(run: Run, done: Taken, dry_run: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -72,8 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run `tht`. Exits with 0, 1, 2 or 3; never a traceback, unless THT_DEBUG is set."""
     os.umask(0o077)  # whatever is made is its owner's only
     given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  a stream that the caller has closed
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     sys.exit(_run(given))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,10 +58,15 @@ class Run:
         return accept_actor(named)
 
     @contextmanager
-    def opened(self, *, create: bool = False) -> Iterator[Workspace]:
-        """The workspace, closed at the end. With `create` it is made when it is not there, and that is said."""
+    def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
+        """The workspace, closed at the end. With `create` it is made when it is not there, and that is said; for a
+        dry run it is then a passing one."""
         from adapters.workspace import Paths, create_workspace, open_workspace
 
+        if create and dry_run and not Paths(self.home_path / self.workspace_name).ledger.exists():
+            with tempfile.TemporaryDirectory() as home, create_workspace(Path(home), "dry-run") as workspace:
+                yield workspace
+            return
         if create:
             new = not Paths(self.home_path / self.workspace_name).ledger.exists()
             workspace = create_workspace(self.home_path, self.workspace_name)

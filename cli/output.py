@@ -19,16 +19,29 @@ if TYPE_CHECKING:
     from adapters.ledger import Committed
 
 
+def line_width() -> int:
+    """The width to write for. A terminal that says it has none, as COLUMNS=0 does, would show nothing at all."""
+    told = shutil.get_terminal_size().columns
+    return told if told >= 20 else 80
+
+
 def console(run: Run, *, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(
-        stderr=stderr, no_color=run.no_color or None, highlight=False, soft_wrap=False, emoji=False, markup=False
+        stderr=stderr,
+        no_color=run.no_color or None,
+        highlight=False,
+        soft_wrap=False,
+        emoji=False,
+        markup=False,
+        width=line_width(),
     )
 
 
 def print_json(value: object) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=None))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    click.echo(json.dumps(value, ensure_ascii=not unicode))
 
 
 def show(run: Run, as_json: object, for_people: Callable[[], RenderableType | str]) -> None:
@@ -73,7 +86,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], 
 
 def _kept_whole(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[int]:
     """The narrowest columns that together leave others a fifth of the line: breaking an id in two makes it useless."""
-    left = shutil.get_terminal_size().columns * 4 // 5
+    left = line_width() * 4 // 5
     widths = [
         (max(len(line) for value in (name, *(row[number] for row in rows)) for line in _lines(value)), number)
         for number, name in enumerate(columns)

@@ -38,7 +38,7 @@ def session_command() -> None:
 @pass_run
 def open_session(run: Run, session_id: str, question: str, database: str, reason: str, dry_run: bool, key: str) -> None:
     """Begin a session. Makes the workspace when there is none."""
-    with run.opened(create=True) as workspace:
+    with run.opened(create=True, dry_run=dry_run) as workspace:
         done = Sessions(workspace).open(
             session_id, question, run.by(workspace, reason, key, dry_run), database=database
         )

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adapters.reviewers import require_reviewer
+from adapters.workspace import Workspace
+from cli.arguments import reviewer_token
 from cli.options import Run, common, pass_run
 from cli.output import note, show, table
+from domain.promotion import require_person
 
 if TYPE_CHECKING:
     from adapters.config import Shown
@@ -75,6 +79,7 @@ def get_setting(run: Run, key: str) -> None:
 def set_setting(run: Run, key: str, value: str) -> None:
     """Store a setting in the workspace's config.toml."""
     with run.opened() as workspace:
+        _require_person_for(run, workspace, key)
         workspace.config.set(key, value)
         one = workspace.config.shown(key)
         if one.origin == "environment":
@@ -89,9 +94,16 @@ def set_setting(run: Run, key: str, value: str) -> None:
 def unset_setting(run: Run, key: str) -> None:
     """Take a setting out of config.toml, back to its default."""
     with run.opened() as workspace:
+        _require_person_for(run, workspace, key)
         workspace.config.unset(key)
         one = workspace.config.shown(key)
         show(run, _json(one), lambda: f"{key} = {_value(one.value)} ({one.origin})")
+
+
+def _require_person_for(run: Run, workspace: Workspace, key: str) -> None:
+    """What says who may approve, and who acts, is a person's to change, with a token where one is needed."""
+    if key.startswith("review.") or key == "actor":
+        require_person(require_reviewer(workspace, run.by(workspace, "", "", False), reviewer_token("")))
 
 
 @click.command("completion")

@@ -163,6 +163,10 @@ def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> lis
 
 
 def position_at(db: sqlite3.Connection, at: str) -> int:
-    """The last position recorded at or before a time (ISO 8601, UTC, microseconds); 0 when there is none."""
-    row = db.execute(f"SELECT max(position) FROM {EVENTS} WHERE at <= ?", (at,)).fetchone()
-    return int(row[0] or 0)
+    """The last position before the first event that is later than a time (ISO 8601, UTC, microseconds); 0: none.
+
+    Where the clock went back, nothing of what was recorded later than the time shows through.
+    """
+    later = db.execute(f"SELECT min(position) FROM {EVENTS} WHERE at > ?", (at,)).fetchone()[0]
+    last = db.execute(f"SELECT max(position) FROM {EVENTS}").fetchone()[0]
+    return int(later) - 1 if later is not None else int(last or 0)

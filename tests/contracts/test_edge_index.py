@@ -97,7 +97,7 @@ class TestKilled:
         [
             ("adapters.generations._make_private", "old"),
             ("adapters.qdrant_edge._create", "old"),
-            ("adapters.generations._sync_folder", "old"),
+            ("adapters.generations.sync_folder", "old"),
             ("os.fsync", "old"),
             ("os.replace", "old"),
             ("adapters.qdrant_edge._remove_unless_open", "new"),
