@@ -111,5 +111,9 @@ def show_batch(run: Run, outcomes: Sequence[Outcome], dry_run: bool) -> int:
             note(run, line)
         else:
             say(run, line)
-    say(run, f"{counts['promoted']:,} promoted, {counts['already']:,} before, {counts['failed']:,} failed")
+    before = f", {counts['already']:,} promoted before" if counts["already"] else ""
+    say(
+        run,
+        f"{counts['promoted']:,} promoted into {counts['memories']:,} memories{before}, {counts['failed']:,} failed",
+    )
     return 1 if failed else 0

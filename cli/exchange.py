@@ -19,7 +19,7 @@ from cli.arguments import reviewer_token
 from cli.options import Run, common, mutating, pass_run
 from cli.output import note, print_json, printable, progress, say
 from domain.promotion import Reviewer, require_person
-from domain.text import accept_actor
+from domain.text import accept_actor, is_person
 
 if TYPE_CHECKING:
     from adapters.session_files import Report
@@ -49,7 +49,7 @@ def import_command(run: Run, path: Path, until: int | None, reason: str, dry_run
     if isinstance(done, Taken):
         _show_taken(run, done, dry_run)
         return 0
-    _show_report(run, done, dry_run)
+    _show_report(run, done, dry_run, by.actor)
     return 0 if done.clean else 1
 
 
@@ -127,7 +127,7 @@ def _show_taken(run: Run, done: Taken, dry_run: bool) -> None:
         say(run, "nothing new: the ledger here is the same")
 
 
-def _show_report(run: Run, done: Report, dry_run: bool) -> None:
+def _show_report(run: Run, done: Report, dry_run: bool, author: str) -> None:
     if run.json:
         print_json(done.as_json() | ({"dry_run": True} if dry_run else {}))
         return
@@ -141,5 +141,7 @@ def _show_report(run: Run, done: Report, dry_run: bool) -> None:
     told = [f"{count:,} {what}" for what, count in counts.items() if count or what in ("new", "known")]
     say(run, f"{'would take in ' if dry_run else ''}sessions: {', '.join(told)}")
     say(run, f"{done.decisions:,} decisions, {done.clarifications:,} of them clarifications")
+    if done.clarifications and is_person(author):
+        say(run, f"they are {author}'s words now: somebody else has to approve them")
     if done.memories or done.memories_known:
         say(run, f"memories: {done.memories:,} new, {done.memories_known:,} known")

@@ -146,13 +146,9 @@ def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Sessio
         case PhaseEntered(phase=phase):
             return _at_phase(session, phase, session.reopened)
         case PhaseReopened(phase=phase):
-            kept = frozenset(other for other in session.reopened if other < phase) | {phase}
-            later = _restand(session, "stale", lambda decision: decision.phase > phase)
-            return _at_phase(replace(session, decisions=later, closed=False, review_closed=False), phase, kept)
+            return _reopened(session, phase)
         case PhaseRolledBack(phase=phase):
-            kept = frozenset(other for other in session.reopened if other < phase)
-            undone = _restand(session, "stale", lambda decision: decision.phase >= phase)
-            return _at_phase(replace(session, decisions=undone, closed=False, review_closed=False), phase, kept)
+            return _rolled_back(session, phase)
         case MemorySetAside(memory_id=memory_id):
             return replace(session, set_aside=session.set_aside | {memory_id})
         case MemoryRejected(memory_id=memory_id):
@@ -172,6 +168,18 @@ def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Sessio
             return replace(session, closed=True)
         case _:
             assert_never(event)
+
+
+def _reopened(session: Session, phase: Phase) -> Session:
+    kept = frozenset(other for other in session.reopened if other < phase) | {phase}
+    later = _restand(session, "stale", lambda decision: decision.phase > phase)
+    return _at_phase(replace(session, decisions=later, closed=False, review_closed=False), phase, kept)
+
+
+def _rolled_back(session: Session, phase: Phase) -> Session:
+    kept = frozenset(other for other in session.reopened if other < phase)
+    undone = _restand(session, "stale", lambda decision: decision.phase >= phase)
+    return _at_phase(replace(session, decisions=undone, closed=False, review_closed=False), phase, kept)
 
 
 def _at_phase(session: Session, phase: Phase, reopened: frozenset[Phase]) -> Session:
@@ -322,7 +330,7 @@ def enter(session: Session, phase: Phase) -> tuple[PhaseEntered, ...]:
 def reopen(session: Session, phase: Phase) -> tuple[PhaseReopened, ...]:
     """Go back to a phase and keep its decisions; a closed session opens again."""
     _must_have_reached(session, phase)
-    if phase == session.phase and phase in session.reopened and not session.closed:
+    if _reopened(session, phase) == session:
         raise NothingChanged(f"{phase} of session {session.session_id} is reopened already")
     return (PhaseReopened(phase=phase),)
 
@@ -330,6 +338,8 @@ def reopen(session: Session, phase: Phase) -> tuple[PhaseReopened, ...]:
 def roll_back(session: Session, phase: Phase) -> tuple[PhaseRolledBack, ...]:
     """Go back to a phase and undo its decisions and all later ones; a closed session opens again."""
     _must_have_reached(session, phase)
+    if _rolled_back(session, phase) == session:
+        raise NothingChanged(f"session {session.session_id} stands at the start of {phase} already")
     return (PhaseRolledBack(phase=phase),)
 
 
