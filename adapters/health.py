@@ -92,7 +92,10 @@ class Health:
         )
 
     def verify(self, *, ledger_only: bool = False, with_index: bool = True, progress: Progress | None = None) -> Report:
-        """Ledger, views, index, invariants; nothing is mended or brought up to date on the way."""
+        """Ledger, views, index, invariants; nothing is mended or brought up to date on the way.
+
+        Every decoded event is held in memory at once, as the invariants look at all of them together.
+        """
         ledger = self.workspace.ledger
         head = ledger.head()
         findings = list(ledger.find_damage())

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar, cast
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from eventsourcing.persistence import EventStore, IntegrityError, Notification
 
+from adapters.ledger_check import find_damage
 from adapters.mapper import EnvelopeMapper
-from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link, translated
+from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link, translated
 from domain.errors import KeyReused, LedgerDamaged, LostRace
 from domain.event import STREAMS, Envelope, Event, stream_id
 from domain.text import digest
@@ -21,9 +22,6 @@ from projections.loop import Broken, Head
 from projections.verify import Finding
 
 ATTEMPTS = 25  # each failed one means that somebody else succeeded
-PAGE = 500  # events
-RESTORE = "tht restore FILE brings a backup back"
-UPGRADE = "upgrade tht if a newer one wrote this event; else tht restore FILE brings a backup back"
 
 E = TypeVar("E", bound=Event)
 
@@ -65,16 +63,20 @@ class Draft:
     begins: set[int] = field(default_factory=set)  # where in `added` another command of a bulk begins
 
     def load(self, stream: str) -> list[Envelope]:
-        """The recorded events of a stream. Appending to it succeeds only if nobody else did after this."""
+        """The recorded events of a stream. The command succeeds only if nobody else appends to it after this."""
         envelopes = self.ledger.load(stream)
-        self.versions[stream] = envelopes[-1].version if envelopes else 0
+        self._see(stream, envelopes[-1] if envelopes else None)
         return envelopes
 
     def last(self, stream: str) -> Envelope | None:
         """The last recorded event of a stream, without reading the others."""
         envelope = self.ledger.last(stream)
-        self.versions[stream] = envelope.version if envelope else 0
+        self._see(stream, envelope)
         return envelope
+
+    def _see(self, stream: str, last: Envelope | None) -> None:
+        """Loaded twice, it counts as it was first: what was decided on that may no longer be so."""
+        self.versions.setdefault(stream, last.version if last else 0)
 
     def append(self, stream: str, events: Sequence[Event]) -> None:
         if stream not in self.versions:
@@ -84,6 +86,10 @@ class Draft:
     def begin(self) -> None:
         """What is appended from here on is a command of its own, though saved in the same transaction: imports."""
         self.begins.add(len(self.added))
+
+    def loaded(self) -> dict[UUID, int]:
+        """The version at which each stream was loaded."""
+        return {stream_id(stream): version for stream, version in self.versions.items()}
 
     def envelopes(self, by: By, at: datetime, key: str) -> list[Envelope]:
         versions = dict(self.versions)
@@ -133,7 +139,7 @@ class Ledger:
                 return Committed(tuple(envelopes))
             try:
                 with translated(self.path):
-                    recordings = self.store.put(envelopes, key=by.idempotency_key)
+                    recordings = self.store.put(envelopes, key=by.idempotency_key, loaded=draft.loaded())
             except IntegrityError:
                 continue
             return Committed(tuple(self._envelope(recording.notification) for recording in recordings))
@@ -175,9 +181,19 @@ class Ledger:
 
     def end_of_command(self, position: int) -> int:
         """The last position that was written together with the event at `position`."""
-        first, *others = self.page(position - 1)
-        together = [first, *(one for one in others if one.correlation_id == first.correlation_id)]
-        return together[-1].position
+        (first,) = self.page(position - 1, 1)
+        last = position
+        while self._correlation_at(last + 1) == first.correlation_id:
+            last += 1
+        return last
+
+    def _correlation_at(self, position: int) -> str | None:
+        """None beyond the head and for an event that does not decode."""
+        try:
+            found = self.page(position - 1, 1, position)
+        except LedgerDamaged:
+            return None
+        return found[0].correlation_id if found else None
 
     def read(self, after: int, limit: int = PAGE, until: int | None = None) -> list[Envelope | Broken]:
         """As `page`, for projections: checks the chain, and hands on what does not decode instead of raising.
@@ -207,9 +223,7 @@ class Ledger:
 
     def links(self, after: int = 0) -> Iterator[Link]:
         """Every stored event above a position with its chain hash, undecoded, page by page."""
-        while found := self.recorder.select_links(after + 1, PAGE):
-            yield from found
-            after = found[-1].notification.id
+        return self.recorder.links(after)
 
     def decode(self, link: Link) -> Envelope:
         return self._envelope(link.notification)
@@ -218,58 +232,5 @@ class Ledger:
         return self.mapper.to_domain_event(cast("Notification", stored))
 
     def find_damage(self) -> Iterator[Finding]:
-        """Level 1 of verify: positions and stream versions without gaps, an unbroken chain, every event decodes."""
-        for complaint in self.recorder.integrity():
-            yield Finding("ledger", "ledger.sqlite3", f"SQLite: {complaint}", RESTORE)
-        head, at_head = self.head(), GENESIS.hex()
-        chain: bytes | None = GENESIS
-        position = 0
-        versions: dict[object, int] = {}
-        for link in self._readable(head.position):
-            if isinstance(link, Finding):
-                yield link
-                chain, position = None, position + 1
-                continue
-            event = link.notification
-            where = f"position {event.id}"
-            if event.id != position + 1:
-                yield Finding("ledger", where, f"positions {position + 1} to {event.id - 1} are missing", RESTORE)
-            if chain is not None and next_link(chain, event) != link.chain:
-                yield Finding("ledger", where, "the chain is broken: it is not what was recorded", RESTORE)
-            position, chain = event.id, link.chain
-            at_head = chain.hex() if position == head.position else at_head
-            version = versions.get(event.originator_id, 0) + 1
-            if event.originator_version != version:
-                what = f"stream version {event.originator_version} where {version} was expected"
-                yield Finding("ledger", where, what, RESTORE)
-            versions[event.originator_id] = event.originator_version
-            yield from self._undecodable(link)
-        if position < head.position or at_head != head.chain:
-            what = f"the recorded head is {head.position} with another chain; the last event is {position}: a cut tail"
-            yield Finding("ledger", f"position {position}", what, RESTORE)
-        elif position > self.head().position:
-            yield Finding("ledger", f"position {position}", f"stands beyond the head, {head.position}", RESTORE)
-
-    def _readable(self, last: int) -> Iterator[Link | Finding]:
-        """Every stored event, and for one that cannot even be read a finding, so that the others are still checked."""
-        position = 0
-        try:
-            for link in self.links():
-                yield link
-                position = link.notification.id
-        except LedgerDamaged:
-            for one in range(position + 1, last + 1):
-                try:
-                    yield from self.recorder.select_links(one, 1, one)
-                except LedgerDamaged as error:
-                    yield Finding("ledger", f"position {one}", error.message, RESTORE)
-
-    def _undecodable(self, link: Link) -> Iterator[Finding]:
-        where = f"position {link.notification.id}"
-        try:
-            envelope = self.decode(link)
-        except LedgerDamaged as error:
-            yield Finding("ledger", where, error.message, UPGRADE)
-            return
-        if stream_id(envelope.stream) != link.notification.originator_id:
-            yield Finding("ledger", where, f"stands in a stream that is not its own ({envelope.stream})", RESTORE)
+        """Level 1 of verify: see `adapters.ledger_check`."""
+        return find_damage(self.recorder, self.mapper)

@@ -1,56 +1,173 @@
-"""Whether a SQLite file from elsewhere is a ledger of tht and nothing but that."""
+"""Level 1 of verify: whether a SQLite file is a ledger of tht, nothing but that, and as it was recorded."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
-from adapters.ledger import Ledger
-from adapters.ledger_import import keys_of
-from adapters.sqlite import SCHEMA, translated
-from domain.errors import LedgerDamaged
+from eventsourcing.persistence import Notification
 
-_SHAPE = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+from adapters.ledger_schema import SCHEMA
+from adapters.mapper import EnvelopeMapper
+from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link, translated
+from domain.errors import LedgerDamaged
+from domain.event import Envelope, stream_id
+from projections.shape import Difference, declared_parts, differences
+from projections.verify import Finding
+
+RESTORE = "tht restore FILE brings a backup back"
+UPGRADE = "upgrade tht if a newer one wrote this event; else tht restore FILE brings a backup back"
+REWRITE = "tht export FILE, then tht --workspace NAME import FILE makes a sound ledger of its events; or tht restore"
+FILE = "ledger.sqlite3"
+SHOWN_KEYS = 3
+
+
+def find_damage(recorder: LedgerRecorder, mapper: EnvelopeMapper) -> Iterator[Finding]:
+    """Tables and triggers as declared, positions and stream versions without gaps, an unbroken chain, every event
+    decodes, the idempotency keys are those of the events. Each finding with what mends it.
+
+    Raises LedgerDamaged where the file is so damaged that SQLite reads nothing of it.
+    """
+    odd = differences(declared_parts(SCHEMA), recorder.parts())
+    yield from _odd_shape(odd)
+    for complaint in recorder.integrity():
+        yield Finding("ledger", FILE, f"SQLite: {complaint}", RESTORE)
+    if any(one.kind == "table" and not one.foreign for one in odd):
+        return  # nothing can be read with certainty
+    lost = [table for table in ("head", "about") if recorder.rows(table) != 1]
+    for table in lost:
+        yield Finding("ledger", FILE, f"its table {table} is not one row", RESTORE)
+    if not lost:
+        walk = _Walk(recorder, mapper)
+        yield from walk.findings()
+        yield from walk.odd_keys()
 
 
 def first_fault(path: Path) -> str | None:
-    """What is wrong with it first; None when it is sound. Leaves no file beside it."""
+    """What is wrong first with a file from elsewhere; None when it is sound. Leaves no file beside it."""
     try:
         with translated(path), closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA trusted_schema = OFF")
-            fault = _odd_shape(db)
-        return fault or next(_faults(path), None)
+            db.execute("PRAGMA schema_version")  # before anything is switched over: is it a database at all?
+        with translated(path):
+            recorder = LedgerRecorder(path)
+        try:
+            found = next(find_damage(recorder, EnvelopeMapper()), None)
+        finally:
+            recorder.close()
+            with translated(path), closing(sqlite3.connect(path)) as db:
+                db.execute("PRAGMA journal_mode = DELETE")
     except LedgerDamaged as error:
         return error.message
+    return f"{found.where}: {found.what}" if found else None
 
 
-def _odd_shape(db: sqlite3.Connection) -> str | None:
-    """Tables, indexes and triggers must be those of a new ledger: a trigger of somebody else's would act on ours."""
-    with closing(sqlite3.connect(":memory:")) as fresh:
-        for statement in SCHEMA:
-            fresh.execute(statement)
-        expected = fresh.execute(_SHAPE).fetchall()
-    if db.execute(_SHAPE).fetchall() != expected:
-        return "its tables and triggers are not those of a ledger"
-    for table in ("head", "about"):
-        if db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] != 1:
-            return f"its table {table} is not one row"
-    return None
+def keys_of(envelopes: Iterable[Envelope]) -> list[tuple[str, int, int]]:
+    """Each idempotency key with the first and last position recorded under it."""
+    found: dict[str, tuple[int, int]] = {}
+    for envelope in envelopes:
+        _take_key(found, envelope)
+    return _named(found)
 
 
-def _faults(path: Path) -> Iterator[str]:
-    ledger = Ledger(path, lambda: datetime.now(UTC))
-    try:
-        for finding in ledger.find_damage():
-            yield f"{finding.where}: {finding.what}"
-        with translated(path), closing(sqlite3.connect(path)) as db:
-            kept = db.execute("SELECT key, first, last FROM idempotency ORDER BY key").fetchall()
-        if kept != sorted(keys_of((link, ledger.decode(link)) for link in ledger.links())):
-            yield "its idempotency keys are not those of its events"
-    finally:
-        ledger.close()
-        with translated(path), closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA journal_mode = DELETE")
+def _take_key(found: dict[str, tuple[int, int]], envelope: Envelope) -> None:
+    if key := envelope.idempotency_key:
+        first, _ = found.get(key, (envelope.position, envelope.position))
+        found[key] = (first, envelope.position)
+
+
+def _named(found: dict[str, tuple[int, int]]) -> list[tuple[str, int, int]]:
+    """Events carry the key and a digest of the command; the table has the key alone."""
+    return [(key.rpartition("#")[0], first, last) for key, (first, last) in found.items()]
+
+
+def _odd_shape(odd: Iterable[Difference]) -> Iterator[Finding]:
+    """Without its triggers it is not append-only, and one of somebody else's would act on it."""
+    for one in odd:
+        damaged = one.kind == "table" and not one.foreign
+        yield Finding("ledger", FILE, one.what, RESTORE if damaged else REWRITE)
+
+
+class _Walk:
+    """One way through all events: what of them does not hold, and the keys that they carry."""
+
+    def __init__(self, recorder: LedgerRecorder, mapper: EnvelopeMapper) -> None:
+        self.recorder, self.mapper = recorder, mapper
+        self.position = 0
+        self.versions: dict[object, int] = {}
+        self.keys: dict[str, tuple[int, int]] = {}
+        self.all_decoded = True
+
+    def findings(self) -> Iterator[Finding]:
+        head, at_head = self.recorder.head()
+        seen_there = GENESIS
+        chain: bytes | None = GENESIS
+        for link in self._readable(head):
+            if isinstance(link, Finding):
+                yield link
+                chain, self.position, self.all_decoded = None, self.position + 1, False
+                continue
+            event = link.notification
+            where = f"position {event.id}"
+            if event.id != self.position + 1:
+                what = f"positions {self.position + 1} to {event.id - 1} are missing"
+                yield Finding("ledger", where, what, RESTORE)
+            if chain is not None and next_link(chain, event) != link.chain:
+                yield Finding("ledger", where, "the chain is broken: it is not what was recorded", RESTORE)
+            self.position, chain = event.id, link.chain
+            seen_there = chain if event.id == head else seen_there
+            yield from self._odd_version(event, where)
+            yield from self._undecodable(link, where)
+        if self.position < head or seen_there != at_head:
+            what = f"the recorded head is {head} with another chain; the last event is {self.position}: a cut tail"
+            yield Finding("ledger", f"position {self.position}", what, RESTORE)
+        elif self.position > (now := self.recorder.head()[0]):
+            yield Finding("ledger", f"position {self.position}", f"stands beyond the head, {now}", RESTORE)
+
+    def odd_keys(self) -> Iterator[Finding]:
+        """A command that is tried again is known by its key: one that is gone lets it be done twice."""
+        if not self.all_decoded:
+            return  # an event that does not decode keeps its key to itself
+        try:
+            kept = set(self.recorder.keys(self.position))
+        except LedgerDamaged as error:
+            yield Finding("ledger", FILE, f"its idempotency keys: {error.message}", REWRITE)
+            return
+        odd = sorted({str(key)[:40] for key, _, _ in kept ^ set(_named(self.keys))})
+        if odd:
+            more = f" and {len(odd) - SHOWN_KEYS:,} more" if len(odd) > SHOWN_KEYS else ""
+            named = ", ".join(repr(key) for key in odd[:SHOWN_KEYS]) + more
+            yield Finding("ledger", FILE, f"its idempotency keys are not those of its events: {named}", REWRITE)
+
+    def _readable(self, last: int) -> Iterator[Link | Finding]:
+        """Every stored event, and for one that cannot even be read a finding, so that the others are still checked."""
+        position = 0
+        try:
+            for link in self.recorder.links():
+                yield link
+                position = link.notification.id
+        except LedgerDamaged:
+            for one in range(position + 1, last + 1):
+                try:
+                    yield from self.recorder.select_links(one, 1, one)
+                except LedgerDamaged as error:
+                    yield Finding("ledger", f"position {one}", error.message, RESTORE)
+
+    def _odd_version(self, event: Notification, where: str) -> Iterator[Finding]:
+        expected = self.versions.get(event.originator_id, 0) + 1
+        if event.originator_version != expected:
+            what = f"stream version {event.originator_version} where {expected} was expected"
+            yield Finding("ledger", where, what, RESTORE)
+        self.versions[event.originator_id] = event.originator_version
+
+    def _undecodable(self, link: Link, where: str) -> Iterator[Finding]:
+        try:
+            envelope = self.mapper.to_domain_event(link.notification)
+        except LedgerDamaged as error:
+            self.all_decoded = False
+            yield Finding("ledger", where, error.message, UPGRADE)
+            return
+        _take_key(self.keys, envelope)
+        if stream_id(envelope.stream) != link.notification.originator_id:
+            yield Finding("ledger", where, f"stands in a stream that is not its own ({envelope.stream})", RESTORE)

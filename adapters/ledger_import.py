@@ -3,7 +3,7 @@ is here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from adapters.json_lines import Line, misfit, read_lines
 from adapters.ledger import Ledger
+from adapters.ledger_check import keys_of
 from adapters.ledger_files import BATCH, FORMAT, VERSION, EventForm, HeaderForm, Progress, same_command
 from adapters.mapper import EnvelopeMapper
 from adapters.sqlite import GENESIS, Link, next_link
@@ -110,20 +111,9 @@ def _batches(path: Path, local: Head, until: int) -> Iterator[list[Told]]:
 
 def _append(ledger: Ledger, batch: Sequence[Told]) -> None:
     try:
-        ledger.recorder.insert_chained([link for link, _ in batch], keys_of(batch))
+        ledger.recorder.insert_chained([link for link, _ in batch], keys_of(envelope for _, envelope in batch))
     except IntegrityError as error:
         raise LostRace("another command was recorded during the import; what came before is kept") from error
-
-
-def keys_of(told: Iterable[Told]) -> list[tuple[str, int, int]]:
-    """Each idempotency key with the first and last position recorded under it."""
-    found: dict[str, tuple[int, int]] = {}
-    for link, envelope in told:
-        if envelope.idempotency_key:
-            position = link.notification.id
-            first, _ = found.get(envelope.idempotency_key, (position, position))
-            found[envelope.idempotency_key] = (first, position)
-    return [(key.rpartition("#")[0], first, last) for key, (first, last) in found.items()]
 
 
 def _checked(path: Path, until: int | None) -> Iterator[tuple[Link, Envelope, int]]:

@@ -281,7 +281,7 @@ def _translated(where: str) -> Iterator[None]:
 def _unavailable(where: str, problem: Exception) -> IndexUnavailable:
     status = getattr(problem, "status_code", None)
     reason = (str(problem) or type(problem).__name__).splitlines()[0][:200]
-    hint = f'is Qdrant running at {where}? tht doctor says more; without it set index.engine = "edge"'
+    hint = f"is Qdrant running at {where}? tht doctor says more; without it: tht config unset index.url"
     if status in (401, 403):
         hint = "the server refused the API key"
     elif status in (400, 404) or isinstance(problem, ValueError):  # a dimension or a collection that is not there

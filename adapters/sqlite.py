@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
 from eventsourcing.persistence import (
     DatabaseError,
+    IntegrityError,
     InterfaceError,
     Notification,
     OperationalError,
@@ -27,53 +29,13 @@ from eventsourcing.sqlite import (
     SQLiteDatastore,
 )
 
+from adapters.ledger_schema import SCHEMA
 from domain.errors import HomeNotWritable, LedgerDamaged, ThtError, Unavailable
+from projections.shape import PARTS, Part
 
 GENESIS = hashlib.sha256(b"tht ledger").digest()
 LOCK_TIMEOUT = 30  # seconds that a writer waits for the others
-
-SCHEMA = (
-    """CREATE TABLE IF NOT EXISTS events (
-        position INTEGER PRIMARY KEY AUTOINCREMENT,
-        originator_id TEXT NOT NULL,
-        originator_version INTEGER NOT NULL,
-        topic TEXT NOT NULL,
-        state BLOB NOT NULL,
-        chain BLOB NOT NULL,
-        UNIQUE (originator_id, originator_version)
-    ) STRICT""",
-    """CREATE TABLE IF NOT EXISTS head (
-        one INTEGER PRIMARY KEY CHECK (one = 1),
-        position INTEGER NOT NULL,
-        chain BLOB NOT NULL
-    ) STRICT""",
-    """CREATE TABLE IF NOT EXISTS idempotency (
-        key TEXT PRIMARY KEY,
-        first INTEGER NOT NULL,
-        last INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE IF NOT EXISTS about (
-        one INTEGER PRIMARY KEY CHECK (one = 1),
-        ledger_id TEXT NOT NULL
-    ) STRICT""",
-    """CREATE TRIGGER IF NOT EXISTS events_stay BEFORE UPDATE ON events
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    """CREATE TRIGGER IF NOT EXISTS events_last BEFORE DELETE ON events
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    # INSERT OR REPLACE deletes without firing the trigger above
-    """CREATE TRIGGER IF NOT EXISTS events_new BEFORE INSERT ON events WHEN EXISTS (
-            SELECT 1 FROM events WHERE position = NEW.position
-            UNION ALL SELECT 1 FROM events
-                WHERE originator_id = NEW.originator_id AND originator_version = NEW.originator_version
-        ) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this place is taken'); END""",
-    """CREATE TRIGGER IF NOT EXISTS keys_new BEFORE INSERT ON idempotency
-        WHEN EXISTS (SELECT 1 FROM idempotency WHERE key = NEW.key)
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this key is taken'); END""",
-    """CREATE TRIGGER IF NOT EXISTS keys_stay BEFORE UPDATE ON idempotency
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-    """CREATE TRIGGER IF NOT EXISTS keys_last BEFORE DELETE ON idempotency
-        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
-)
+PAGE = 500  # events
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +61,8 @@ class _Pool(SQLiteConnectionPool):
         connection = super()._create_connection()
         cursor = connection.cursor()
         cursor.execute("PRAGMA synchronous=FULL")  # what was acknowledged survives a power cut
+        cursor.execute("PRAGMA fullfsync=ON")  # on macOS a plain fsync stops at the disk's cache; nothing elsewhere
+        cursor.execute("PRAGMA checkpoint_fullfsync=ON")
         cursor.execute("PRAGMA trusted_schema=OFF")
         return connection
 
@@ -136,11 +100,13 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         stored_events: Sequence[StoredEvent],
         *,
         key: str = "",
+        loaded: Mapping[UUID, int] = MappingProxyType({}),
         **_: Any,
     ) -> Sequence[int]:
         # Writing first takes the lock: reading first would fail at once when another process commits in between.
         c.execute("UPDATE head SET position = position + ? RETURNING position, chain", (len(stored_events),))
         last, chain = c.fetchone()
+        _require_unmoved(c, loaded, {event.originator_id for event in stored_events})
         positions = range(last - len(stored_events) + 1, last + 1)
         rows = []
         for position, event in zip(positions, stored_events, strict=True):
@@ -184,6 +150,12 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute(statement, (first, bound, limit))
             return [_link(row) for row in cursor.fetchall()]
+
+    def links(self, after: int = 0) -> Iterator[Link]:
+        """Every stored event above a position with its chain hash, page by page."""
+        while found := self.select_links(after + 1, PAGE):
+            yield from found
+            after = found[-1].notification.id
 
     def select_events(
         self,
@@ -230,6 +202,23 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         row = self._one("SELECT ledger_id FROM about")
         return str(row[0])
 
+    def keys(self, reached: int) -> list[tuple[str, int, int]]:
+        """Idempotency keys with first and last position: those up to a position, and those of no event at all."""
+        statement = """SELECT key, first, last FROM idempotency
+            WHERE first <= ? OR last < first OR last > (SELECT position FROM head)"""
+        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+            cursor.execute(statement, (reached,))
+            return [(row[0], row[1], row[2]) for row in cursor.fetchall()]
+
+    def parts(self) -> list[Part]:
+        """The tables, indexes, triggers and views that the file has."""
+        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+            cursor.execute(PARTS)
+            return [Part(*row) for row in cursor.fetchall()]
+
+    def rows(self, table: str) -> int:
+        return int(self._one(f"SELECT count(*) FROM {table}")[0])
+
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong with the file; empty when nothing."""
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
@@ -241,6 +230,16 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute(statement, parameters)
             return cursor.fetchone()
+
+
+def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:
+    """IntegrityError when a stream that the command was decided on has grown since. Those that are appended to are
+    guarded by the uniqueness of their versions."""
+    for stream, version in loaded.items():
+        if stream not in appended:
+            c.execute("SELECT max(originator_version) FROM events WHERE originator_id = ?", (stream.hex,))
+            if (c.fetchone()[0] or 0) != version:
+                raise IntegrityError(f"the stream {stream} has grown since it was loaded at version {version}")
 
 
 def _link(row: Any) -> Link:
@@ -269,8 +268,6 @@ def _row(link: Link) -> tuple[object, ...]:
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turns what SQLite and the library raise into the domain's words. Lost races (IntegrityError) pass unchanged."""
-    from eventsourcing.persistence import IntegrityError
-
     try:
         yield
     except (IntegrityError, sqlite3.IntegrityError, ThtError):

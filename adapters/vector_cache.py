@@ -104,7 +104,7 @@ class CachedEmbedder(Embedder):
                     f" WHERE fingerprint = ? AND text_sha256 IN ({', '.join('?' * len(asked))})"
                 )
                 for row in connection.execute(query, (fingerprint.key, *asked)):
-                    if _sound(row, fingerprint.dimension):
+                    if _sound(row, fingerprint):
                         found[row[2]] = array("f", row[0])
             return found
 
@@ -113,7 +113,7 @@ class CachedEmbedder(Embedder):
     def _remember(self, fingerprint: Fingerprint, vectors: dict[bytes, array[float]]) -> None:
         def write(connection: sqlite3.Connection) -> None:
             blobs = ((key, vector.tobytes()) for key, vector in vectors.items())
-            rows = [(fingerprint.key, key, blob, crc32(blob)) for key, blob in blobs]
+            rows = [(fingerprint.key, key, blob, _checksum(fingerprint, key, blob)) for key, blob in blobs]
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", rows)
@@ -150,8 +150,14 @@ class CachedEmbedder(Embedder):
         return self._connection
 
 
-def _sound(row: tuple[bytes, int], dimension: int) -> bool:
-    return len(row[0]) == 4 * dimension and crc32(row[0]) == row[1]
+def _sound(row: tuple[bytes, int, bytes], fingerprint: Fingerprint) -> bool:
+    vector, checksum, key = row
+    return len(vector) == 4 * fingerprint.dimension and checksum == _checksum(fingerprint, key, vector)
+
+
+def _checksum(fingerprint: Fingerprint, key: bytes, vector: bytes) -> int:
+    """Over the vector and what it is of: a vector that stands in another's row is none."""
+    return crc32(vector, crc32(key, crc32(fingerprint.key.encode())))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

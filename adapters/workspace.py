@@ -165,12 +165,14 @@ class Workspace:
         return views
 
     def _views_are_damaged(self) -> bool:
-        """Whether SQLite finds the file unsound, anywhere in it. A lock or a full disk is raised."""
+        """Whether the file is not as declared, or SQLite finds it unsound anywhere. A lock or a full disk is raised."""
         try:
             with self.file.transaction() as db:
                 db.execute("UPDATE projections SET position = position")  # whether it can be written at all
                 for table in ("projections", "parked"):
                     db.execute(f"SELECT * FROM {table}").fetchall()
+                if self.file.odd_shape():
+                    return True  # what somebody else put into it would outlive every rebuild
                 return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok")
         except HomeNotWritable as error:
             if not isinstance(error.__cause__, sqlite3.OperationalError):

@@ -149,9 +149,11 @@ def _apply(db: sqlite3.Connection, view: View, event: Envelope | Broken) -> None
         if isinstance(event, Broken):
             raise ThtError(event.error)
         view.apply(db, event)
-    except sqlite3.OperationalError:
-        raise  # the disk or a lock, not the event
+    except (sqlite3.OperationalError, MemoryError):
+        raise  # the disk, a lock or the memory, not the event
     except Exception as error:
+        if type(error) is sqlite3.DatabaseError:  # the file itself: "database disk image is malformed"
+            raise
         raise PoisonEvent(
             f"the view {view.name} cannot apply the event at position {event.position} ({event.stream}):"
             f" {type(error).__name__}: {error}",
@@ -190,8 +192,7 @@ def rebuild(
             _check_copy(copy)
         finally:
             copy.close()
-        for view in views:
-            file.take_over(view, scratch)
+        file.take_over(views, scratch)
     finally:
         remove_database(scratch)
 

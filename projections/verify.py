@@ -42,11 +42,13 @@ def verify_views(
     names: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[Finding]:
-    """Every view (or those named) follows this ledger, equals its replay, keeps its invariants and has parked nothing.
+    """The file holds what its views declare and nothing else; every view (or those named) follows this ledger, equals
+    its replay, keeps its invariants and has parked nothing.
 
     `scratch` is an empty copy of the views; it is left at the highest position that was compared. A view that is
     behind the ledger is compared where it stands: lag is no drift.
     """
+    yield from _odd_shape(file)
     held: list[_Held] = []
     for view in file.views:
         if not names or view.name in names:
@@ -60,6 +62,15 @@ def verify_views(
             yield Finding("view", one.view.name, f"it cannot be replayed: {error.message}", error.hint)
             return
         yield from _compare(one, scratch)
+
+
+def _odd_shape(file: ViewsFile) -> Iterator[Finding]:
+    where, rebuild = file.path.name if file.path else "views", "tht projection rebuild"
+    try:
+        for what in file.odd_shape():
+            yield Finding("view", where, what, rebuild)
+    except ThtError as error:
+        yield Finding("view", where, error.message, rebuild)
 
 
 def _look(ledger: LedgerReader, file: ViewsFile, view: View, held: list[_Held]) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,12 @@ from typing import Any, ClassVar
 
 from domain.errors import HomeNotWritable, ThtError
 from domain.event import Envelope
+from projections.shape import PARTS, Part, declared_parts, differences
 from projections.wal import use_wal
 
 LOCK_TIMEOUT = 30.0  # seconds that one process waits for another's page
+SHOWN_PARTS = 3
+_STANDINGS = "SELECT 'projection', name || ' v' || version, name, CAST(version AS TEXT) FROM projections"
 
 TRACKING = (
     """CREATE TABLE IF NOT EXISTS projections (
@@ -104,21 +107,45 @@ class ViewsFile:
             if not self._complete():
                 with self.transaction():
                     self._create(genesis)
-            self._require_shape(statement for view in self.views for statement in view.schema)
+            if odd := self.odd_shape():
+                raise self._damaged(f"its tables are not those of its views: {'; '.join(odd[:SHOWN_PARTS])}")
 
     def _complete(self) -> bool:
-        names = {row[0] for row in self.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        if "projections" not in names:
+        parts = {Part(*row) for row in self.db.execute(PARTS)}
+        if not any(part.name == "projections" for part in parts):
             return False
-        self._require_shape(TRACKING)
-        known = {(row[0], row[1]) for row in self.db.execute("SELECT name, version FROM projections")}
-        return all((view.name, view.version) in known for view in self.views)
-
-    def _require_shape(self, declared: Iterable[str]) -> None:
-        """SQLite keeps the text of each declaration, and trusts it whatever became of it."""
-        held = {row[0] for row in self.db.execute("SELECT sql FROM sqlite_schema")}
-        if any(statement.replace("IF NOT EXISTS ", "", 1) not in held for statement in declared):
+        if not declared_parts(TRACKING) <= parts:
             raise self._damaged("its tables are not those of its views")
+        held = self._held()
+        for view in self.views:
+            if _standing_of(view) not in held:
+                if any(part.name in view.tables for part in held):
+                    raise self._damaged(f"it does not say how far the view {view.name} has come")
+                return False
+        return True
+
+    def _held(self) -> set[Part]:
+        """One statement, so that another process changes nothing in between."""
+        return {Part(*row) for row in self.db.execute(f"{PARTS} UNION ALL {_STANDINGS}")}
+
+    def odd_shape(self) -> list[str]:
+        """What of the file is not as its views declare it. Other versions of a view may stand beside it, complete."""
+        with self.translated():
+            held = self._held()
+        statements = *TRACKING, *(statement for view in self.views for statement in view.schema)
+        declared = declared_parts(statements) | {_standing_of(view) for view in self.views}
+        return [one.what for one in differences(declared, held - self._other_versions(held - declared))]
+
+    def _other_versions(self, undeclared: set[Part]) -> set[Part]:
+        """Tables and indexes of another version of a known view, and the row that says how far it has come."""
+        names = {view.name for view in self.views}
+        found: set[Part] = set()
+        for standing in undeclared:
+            if standing.kind == "projection" and standing.table in names:
+                prefix = f"{standing.table}_v{standing.declaration}_"
+                own = {one for one in undeclared if one.kind in ("table", "index") and one.table.startswith(prefix)}
+                found |= {standing, *own} if own else own
+        return found
 
     def _create(self, genesis: str) -> None:
         for statement in TRACKING:
@@ -137,10 +164,10 @@ class ViewsFile:
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield self.db
+                self.db.execute("COMMIT")
             except BaseException:
-                self.db.execute("ROLLBACK")
+                self._roll_back()
                 raise
-            self.db.execute("COMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -150,7 +177,12 @@ class ViewsFile:
             try:
                 yield self.db
             finally:
-                self.db.execute("ROLLBACK")
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        """SQLite rolls back by itself when the disk fails: a second time would raise and hide the reason."""
+        if self.db.in_transaction:
+            self.db.execute("ROLLBACK")
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -185,6 +217,8 @@ class ViewsFile:
         row = self.db.execute(
             "SELECT position, chain FROM projections WHERE name = ? AND version = ?", (view.name, view.version)
         ).fetchone()
+        if row is None:
+            raise self._damaged(f"it does not say how far the view {view.name} has come")
         return Standing(row["position"], row["chain"])
 
     def claim(self, view: View, before: Standing, after: Standing) -> bool:
@@ -210,25 +244,29 @@ class ViewsFile:
 
     # -- copies
 
-    def take_over(self, view: View, scratch: Path) -> None:
-        """Replace a view's rows by those of a rebuilt copy and drop older versions, in one transaction."""
+    def take_over(self, views: Sequence[View], scratch: Path) -> None:
+        """Replace the views' rows by those of rebuilt copies and drop older versions, all in one transaction."""
         with self.translated():
             self.db.execute("ATTACH DATABASE ? AS scratch", (str(scratch),))
         try:
             with self.transaction() as db:
-                for table in view.tables:
-                    db.execute(f"DELETE FROM main.{table}")
-                    db.execute(f"INSERT INTO main.{table} SELECT * FROM scratch.{table}")
-                view.refresh_derived(db)
-                db.execute("DELETE FROM main.parked WHERE name = ? AND version = ?", (view.name, view.version))
-                db.execute(
-                    "INSERT OR REPLACE INTO main.projections"
-                    " SELECT * FROM scratch.projections WHERE name = ? AND version = ?",
-                    (view.name, view.version),
-                )
-                self._drop_older(view)
+                for view in views:
+                    self._take_rows(db, view)
+                    self._drop_older(view)
         finally:
             self.db.execute("DETACH DATABASE scratch")
+
+    @staticmethod
+    def _take_rows(db: sqlite3.Connection, view: View) -> None:
+        for table in view.tables:
+            db.execute(f"DELETE FROM main.{table}")
+            db.execute(f"INSERT INTO main.{table} SELECT * FROM scratch.{table}")
+        view.refresh_derived(db)
+        db.execute("DELETE FROM main.parked WHERE name = ? AND version = ?", (view.name, view.version))
+        db.execute(
+            "INSERT OR REPLACE INTO main.projections SELECT * FROM scratch.projections WHERE name = ? AND version = ?",
+            (view.name, view.version),
+        )
 
     def _drop_older(self, view: View) -> None:
         older = self.db.execute(
@@ -247,6 +285,10 @@ class ViewsFile:
     def _is_own_table(name: str, names: Sequence[Any]) -> bool:
         """False for the shadow tables of a full-text table, which go with it."""
         return not any(name != other[0] and name.startswith(f"{other[0]}_") for other in names)
+
+
+def _standing_of(view: View) -> Part:
+    return Part("projection", f"{view.name} v{view.version}", view.name, str(view.version))
 
 
 def _table_digest(db: sqlite3.Connection, table: str) -> str:

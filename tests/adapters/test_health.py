@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from adapters.backup import write_backup
 from adapters.curation import Curation
 from adapters.health import Health
 from adapters.ledger import By, Draft
+from adapters.ledger_check import REWRITE
+from adapters.ledger_files import export_ledger
+from adapters.ledger_import import import_ledger
 from adapters.projecting import Projecting
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
+from domain.errors import LedgerDamaged
 from domain.event import Event
 from domain.memory import NUMBERING, MemoryRecorded, NumberTaken, Source, SourceAdded
 from domain.session import NewDecision
@@ -141,3 +149,24 @@ def test_views_at_different_positions_are_each_compared_where_they_stand(workspa
     with workspace.file.transaction() as db:
         db.execute("UPDATE decisions_v1_decisions SET detail = 'altro'")
     assert [one.mend for one in Projecting(workspace).verify()] == ["tht projection rebuild decisions"]
+
+
+@pytest.mark.parametrize("damage", ["DROP TRIGGER keys_last", "DROP TRIGGER keys_last; DELETE FROM idempotency"])
+def test_a_ledger_that_lost_a_trigger_or_its_keys_is_mended_as_the_finding_says(
+    workspace: Workspace, tmp_path: Path, damage: str
+) -> None:
+    """`tht export FILE, then tht --workspace NAME import FILE`; backup refuses the same ledger for the same reason."""
+    keyed = By("human:anna", idempotency_key="k#1")
+    Sessions(workspace).record("s1", NewDecision("concept_clarified", "ablazione", "d"), keyed)
+    with closing(sqlite3.connect(workspace.paths.ledger)) as db:
+        db.executescript(damage)
+    first, *_ = findings = Health(workspace).verify(with_index=False).findings
+    assert {one.mend for one in findings} == {REWRITE}
+    with pytest.raises(LedgerDamaged, match=re.escape(first.what)):
+        write_backup(workspace, tmp_path / "b.zip")
+    export_ledger(workspace.ledger, tmp_path / "all.jsonl")
+    with create_workspace(tmp_path, "mended") as mended:
+        import_ledger(mended.ledger, tmp_path / "all.jsonl")
+        assert mended.ledger.head() == workspace.ledger.head()
+        assert Health(mended).verify(with_index=False).ok
+        assert mended.ledger.recorder.find_key("k#1") == (2, 2)

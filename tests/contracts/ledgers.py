@@ -44,7 +44,7 @@ class Backend(Protocol):
         ...
 
     def tamper(self, statement: str, parameters: Sequence[object] = ()) -> None:
-        """The same, with the triggers that forbid it taken away first."""
+        """The same, with the triggers that forbid it out of the way."""
         ...
 
 
@@ -66,9 +66,12 @@ class Sqlite:
 
     def tamper(self, statement: str, parameters: Sequence[object] = ()) -> None:
         with closing(sqlite3.connect(self.path)) as db, db:
-            for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+            for name, _ in triggers:
                 db.execute(f"DROP TRIGGER {name}")
             db.execute(statement, parameters)
+            for _, declaration in triggers:
+                db.execute(declaration)
 
 
 BACKENDS: tuple[type[Backend], ...] = (Sqlite,)

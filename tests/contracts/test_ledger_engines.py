@@ -86,7 +86,16 @@ def pragma(recorder: LedgerRecorder, name: str) -> object:
         return cursor.fetchone()[0]
 
 
-@pytest.mark.parametrize(("name", "value"), [("synchronous", 2), ("journal_mode", "wal"), ("trusted_schema", 0)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("synchronous", 2),
+        ("fullfsync", 1),
+        ("checkpoint_fullfsync", 1),
+        ("journal_mode", "wal"),
+        ("trusted_schema", 0),
+    ],
+)
 def test_what_was_acknowledged_survives_a_power_cut(sqlite: Ledger, name: str, value: object) -> None:
     """On the first connection and on one opened while it is in use."""
     assert pragma(sqlite.recorder, name) == value

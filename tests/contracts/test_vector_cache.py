@@ -8,6 +8,7 @@ import sys
 import threading
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from adapters.hash_embedder import HashEmbedder
 from adapters.vector_cache import CachedEmbedder
 from domain.errors import ModelUnavailable
+from projections.index.port import Fingerprint
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ["owl", "moon", "Ωμέγα", "", "owl"]
@@ -138,6 +140,34 @@ def test_a_vector_that_rotted_is_embedded_again(path: Path) -> None:
         other.execute("UPDATE vector SET vector = zeroblob(64)")
     other.close()
     assert used(path).misses == 4
+
+
+def test_a_vector_that_stands_in_anothers_row_is_not_taken(path: Path) -> None:
+    """Also when its own checksum came along."""
+    used(path, ["owl", "moon"]).close()
+    with sqlite3.connect(path) as other:
+        (one, *first), (two, *second) = other.execute("SELECT text_sha256, vector, crc32 FROM vector").fetchall()
+        assert first != second
+        for key, content in ((one, second), (two, first)):
+            other.execute("UPDATE vector SET (vector, crc32) = (?, ?) WHERE text_sha256 = ?", (*content, key))
+    other.close()
+    assert used(path, ["owl", "moon"]).misses == 2
+
+
+def test_a_vector_of_another_model_is_not_taken_for_ones_own(path: Path) -> None:
+    class Other(Counting):
+        @property
+        def fingerprint(self) -> Fingerprint:
+            return replace(super().fingerprint, model="other")
+
+    used(path, ["owl"]).close()
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE vector SET fingerprint = ?", (Other().fingerprint.key,))
+    other.close()
+    cached = CachedEmbedder(Other(), path)
+    cached.embed_documents(["owl"])
+    assert cached.misses == 1
+    cached.close()
 
 
 def test_a_cache_that_cannot_be_made_is_not_used_and_says_so(tmp_path: Path) -> None:

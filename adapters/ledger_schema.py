@@ -1,0 +1,46 @@
+"""The ledger's tables on SQLite, and the triggers that make it append-only."""
+
+from __future__ import annotations
+
+SCHEMA = (
+    """CREATE TABLE IF NOT EXISTS events (
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        originator_id TEXT NOT NULL,
+        originator_version INTEGER NOT NULL,
+        topic TEXT NOT NULL,
+        state BLOB NOT NULL,
+        chain BLOB NOT NULL,
+        UNIQUE (originator_id, originator_version)
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS head (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        position INTEGER NOT NULL,
+        chain BLOB NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS idempotency (
+        key TEXT PRIMARY KEY,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS about (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        ledger_id TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TRIGGER IF NOT EXISTS events_stay BEFORE UPDATE ON events
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    """CREATE TRIGGER IF NOT EXISTS events_last BEFORE DELETE ON events
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    # INSERT OR REPLACE deletes without firing the trigger above
+    """CREATE TRIGGER IF NOT EXISTS events_new BEFORE INSERT ON events WHEN EXISTS (
+            SELECT 1 FROM events WHERE position = NEW.position
+            UNION ALL SELECT 1 FROM events
+                WHERE originator_id = NEW.originator_id AND originator_version = NEW.originator_version
+        ) BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this place is taken'); END""",
+    """CREATE TRIGGER IF NOT EXISTS keys_new BEFORE INSERT ON idempotency
+        WHEN EXISTS (SELECT 1 FROM idempotency WHERE key = NEW.key)
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this key is taken'); END""",
+    """CREATE TRIGGER IF NOT EXISTS keys_stay BEFORE UPDATE ON idempotency
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    """CREATE TRIGGER IF NOT EXISTS keys_last BEFORE DELETE ON idempotency
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+)
