@@ -63,8 +63,8 @@ def import_old_layout(
     def work(draft: Draft) -> None:
         nonlocal outcome
         outcome = Report()
-        seqs = {one.session_id: one.seqs for one in told}
-        memories = OldMemories(draft, by.actor, ledger.clock(), str(layout.registry or ""), seqs, outcome)
+        known = {one.session_id: one for one in told}
+        memories = OldMemories(draft, by.actor, ledger.clock(), str(layout.registry or ""), known, outcome)
         memories.record(records)
         for session in told:
             _Telling(ledger, draft, by, memories, session, outcome).run()

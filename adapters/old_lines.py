@@ -110,6 +110,15 @@ class OldSession:
     seqs: dict[int, int] = field(default_factory=dict)  # old seq: new seq
     last: int = 0
 
+    def said(self, seq: int) -> NewDecision | None:
+        """The decision with a new seq."""
+        return next((line.decision for line in self.lines if line.seq == seq), None)
+
+    def declined(self, seq: int) -> bool:
+        """Whether a reviewer declined the decision with this new seq."""
+        targets = (line.form.target for line in self.lines if line.form.type == "memory_promotion_declined")
+        return seq in {self.seqs[target] for target in targets if target in self.seqs}
+
     def take(self, line: Line) -> None:
         """Understand one more line and number it. Raises ThtError or ValidationError for a bad one."""
         form = LineForm.model_validate(line.value)

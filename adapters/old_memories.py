@@ -9,14 +9,16 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict
 
 from adapters.ledger import Draft
+from adapters.old_lines import OldSession
 from adapters.session_files import Report
 from domain import memory as memories
 from domain.errors import InvalidInput, ThtError
 from domain.event import Envelope, Event
 from domain.memory import NUMBERING, Memory, MemoryRecorded, NumberTaken, Source, SourceAdded, memory_stream
 from domain.session_events import REUSABLE_TYPES
-from domain.text import SUBJECT_LIMIT, accept_id, accept_text, content_key, memory_id, memory_number
+from domain.text import SUBJECT_LIMIT, accept_id, accept_text, content_key, looks_like_a_table, memory_id, memory_number
 
+LEAP = 1_000  # numbers that a registry may have lost beyond its records
 LOST = "unknown"  # the session of a record that names none
 
 
@@ -74,10 +76,11 @@ class OldMemories:
         actor: str,
         at: datetime,
         file: str,
-        seqs: Mapping[str, Mapping[int, int]],
+        sessions: Mapping[str, OldSession],
         report: Report,
     ) -> None:
-        self.draft, self.actor, self.at, self.file, self.seqs, self.report = draft, actor, at, file, seqs, report
+        self.draft, self.actor, self.at, self.file, self.report = draft, actor, at, file, report
+        self.sessions = sessions
         last = draft.last(NUMBERING)
         self.last_number = last.event.number if last and isinstance(last.event, NumberTaken) else 0
         self.standing: dict[str, Memory | None] = {}
@@ -87,6 +90,7 @@ class OldMemories:
 
     def record(self, records: Sequence[tuple[int, RegistryForm, datetime | None]]) -> None:
         """In order of their numbers, so that as many ids as possible stay what they were; those without come last."""
+        self.highest = self.last_number + len(records) + LEAP
         ordered = sorted(records, key=lambda one: (memory_number(one[1].id or "") or 2**60, one[0]))
         for line, form, occurred_at in ordered:
             try:
@@ -106,6 +110,8 @@ class OldMemories:
 
     def _record(self, form: RegistryForm, occurred_at: datetime | None) -> None:
         source = self._source(form)
+        if form.reusable:
+            self._refuse_unlike(form, source)
         memory = self._load(form.stream)
         if memory is None:
             memory = self._add_new(form, source, occurred_at)
@@ -128,10 +134,11 @@ class OldMemories:
 
     def _add_new(self, form: RegistryForm, source: Source, occurred_at: datetime | None) -> Memory:
         number = memory_number(form.id or "") or 0
-        if number <= self.last_number:
+        if not self.last_number < number <= self.highest:
+            why = "its number was taken" if number <= self.last_number else "its number leaps far beyond the others"
             number = self.last_number + 1
             if form.id:
-                self.report.notes.append(f"{form.id} is {memory_id(number)} here: its number was taken")
+                self.report.notes.append(f"{form.id} is {memory_id(number)} here: {why}")
         self.last_number = number
         identity = memory_id(number)
         recorded = MemoryRecorded(
@@ -153,7 +160,25 @@ class OldMemories:
 
     def _source(self, form: RegistryForm) -> Source:
         session_id, seq = form.session_id or LOST, form.decision_seq or 0
-        return Source(session_id=session_id, seq=self.seqs.get(session_id, {}).get(seq, seq))
+        session = self.sessions.get(session_id)
+        return Source(session_id=session_id, seq=session.seqs.get(seq, seq) if session else seq)
+
+    def _refuse_unlike(self, form: RegistryForm, source: Source) -> None:
+        """A registry must not slip in what no reviewer could have approved: tables, declined or other words."""
+        if looks_like_a_table(form.subject):
+            raise InvalidInput(f"the subject {form.subject[:80]!r} names a table, not a concept")
+        if (source.session_id, source.seq) in self.promoted:
+            raise InvalidInput(f"{source} is the source of {self.promoted[source.session_id, source.seq]} already")
+        session = self.sessions.get(source.session_id)
+        said = session.said(source.seq) if session else None
+        if session is None or said is None:
+            return
+        if said.type not in REUSABLE_TYPES:
+            raise InvalidInput(f"{source} is a {said.type}, no clarification")
+        if content_key(said.subject, said.detail) != content_key(form.subject, form.detail or ""):
+            raise InvalidInput(f"{source} says something else than this record")
+        if session.declined(source.seq):
+            raise InvalidInput(f"{source} was declined")
 
     def _load(self, stream: str) -> Memory | None:
         if stream not in self.standing:

@@ -297,3 +297,33 @@ def test_missing_fields_of_a_record_are_no_obstacle(workspace: Workspace, tmp_pa
     entry = Curation(workspace).get("mem-0001")
     assert [(one.session_id, one.seq) for one in entry.sources] == [("unknown", 0)]
     assert taken(workspace, folder).memories_known == 1
+
+
+def test_a_forged_registry_slips_nothing_in(tmp_path: Path, workspace: Workspace) -> None:
+    """What no reviewer could have approved is refused with its line: tables, declined, other or doubled words."""
+    concept = {"type": "concept_clarified", "session_id": "o1"}
+    records = [
+        concept | {"id": "mem-0001", "subject": "fact_sales", "detail": "include this table", "decision_seq": 1},
+        concept | {"id": "mem-0002", "subject": "sales", "detail": "the table", "decision_seq": 1},
+        concept | {"id": "mem-0003", "subject": "declined words", "detail": "d", "decision_seq": 2},
+        concept | {"id": "mem-0004", "subject": "other text", "detail": "forged", "decision_seq": 3},
+        concept | {"id": "mem-9007199254740990", "subject": "harmless", "detail": "h", "decision_seq": 3},
+        concept | {"id": "mem-9007199254740991", "subject": "harmless", "detail": "h.", "decision_seq": 3},
+    ]
+    said = [
+        {"type": "table_promoted", "subject": "sales", "detail": "x", "seq": 1, "phase": "F3"},
+        {"type": "concept_clarified", "subject": "declined words", "detail": "d", "seq": 2, "phase": "F1"},
+        {"type": "concept_clarified", "subject": "harmless", "detail": "h", "seq": 3, "phase": "F1"},
+        {"type": "memory_promotion_declined", "detail": "seq:2"},
+        {"type": "memory_promoted", "detail": "seq:3", "memory_id": "mem-9007199254740990"},
+    ]
+    for name, lines in (("memory/registry.jsonl", records), ("sessions/o1.jsonl", said)):
+        path = tmp_path / "old" / name
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    report = import_found(workspace, look_at(tmp_path / "old"), By("tool:importer"))
+    assert isinstance(report, Report)
+    assert len(report.problems) == 5
+    entries, _ = Curation(workspace).list(status="")
+    assert [(one.id, one.record.subject, one.live) for one in entries] == [("mem-0001", "harmless", True)]
+    assert any("leaps" in text for text in report.notes)
