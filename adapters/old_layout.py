@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from adapters.json_lines import misfit, read_lines
 from adapters.ledger import By, Draft, Ledger
 from adapters.old_lines import LineForm, OldLine, OldSession, old_time
-from adapters.old_memories import OldMemories, RegistryForm
+from adapters.old_memories import OldMemories
+from adapters.old_records import RegistryForm, begun_here
 from adapters.session_files import Report, Retelling
 from domain import session as sessions
 from domain.errors import InvalidInput, NothingChanged, SessionExists, ThtError
@@ -113,7 +114,9 @@ class _Telling:
     ) -> None:
         self.draft, self.memories, self.session, self.report = draft, memories, session, report
         self.stream = session_stream(session.session_id)
-        self.recorded = [envelope.event for envelope in draft.load(self.stream)]
+        there = draft.load(self.stream)
+        self.recorded = [envelope.event for envelope in there]
+        self.begun_here = begun_here(there)
         self.retelling = Retelling(self.stream, by.actor, ledger.clock(), None)
 
     def run(self) -> None:
@@ -140,6 +143,10 @@ class _Telling:
             self.report.refuse(self.session.file, 0, f"{error.type}: {error.message}")
             return
         fresh = events[common:]
+        if fresh and self.begun_here:
+            error = SessionExists(f"session {self.session.session_id} was begun here: its old file is not told on")
+            self.report.refuse(self.session.file, 0, f"{error.type}: {error.message}")
+            return
         self.draft.begin()
         self.draft.append(self.stream, fresh)
         self.report.count(fresh)
@@ -156,7 +163,7 @@ class _Telling:
             case "memory_promoted":
                 retelling.add(*self._promoted(form))
             case "memory_promotion_declined":
-                seq = self._new_seq(form)
+                seq = retelling.now.decision(self._new_seq(form)).seq
                 reason = form.rationale or ""
                 retelling.add(MemoryPromotionDeclined(seq=seq, detail=f"seq:{seq}", reason=reason))
             case "memory_rejected":
@@ -182,6 +189,9 @@ class _Telling:
         if not decision.reusable:
             where = f"{self.session.session_id} seq {seq}"
             self.report.notes.append(f"{where} is a {decision.type}: not marked as promoted")
+            return ()
+        if self.session.declined(seq):
+            self.report.notes.append(f"{self.session.session_id} seq {seq} was declined: not marked as promoted")
             return ()
         known = self.memories.memory_of(self.session.session_id, seq, form.memory_id)
         if known is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -116,8 +117,23 @@ class OldSession:
 
     def declined(self, seq: int) -> bool:
         """Whether a reviewer declined the decision with this new seq."""
-        targets = (line.form.target for line in self.lines if line.form.type == "memory_promotion_declined")
-        return seq in {self.seqs[target] for target in targets if target in self.seqs}
+        return any(True for _ in self._marks("memory_promotion_declined", seq))
+
+    def promoted_to(self, seq: int) -> str | None:
+        """The memory that a marker names for the decision with this new seq."""
+        return next((form.memory_id for form in self._marks("memory_promoted", seq) if form.memory_id), None)
+
+    @property
+    def linking_subjects(self) -> frozenset[str]:
+        """Subjects of the schema linking: they name tables and columns."""
+        decisions = (line.decision for line in self.lines if line.decision is not None)
+        return frozenset(one.subject for one in decisions if one.type not in REUSABLE_TYPES)
+
+    def _marks(self, kind: LineType, seq: int) -> Iterator[LineForm]:
+        for line in self.lines:
+            form = line.form
+            if form.type == kind and form.target is not None and self.seqs.get(form.target) == seq:
+                yield form
 
     def take(self, line: Line) -> None:
         """Understand one more line and number it. Raises ThtError or ValidationError for a bad one."""

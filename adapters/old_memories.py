@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, Self
-
-from pydantic import BaseModel, ConfigDict
 
 from adapters.ledger import Draft
 from adapters.old_lines import OldSession
+from adapters.old_records import LOST, Claims, RegistryForm
 from adapters.session_files import Report
 from domain import memory as memories
 from domain.errors import InvalidInput, ThtError
 from domain.event import Envelope, Event
-from domain.memory import NUMBERING, Memory, MemoryRecorded, NumberTaken, Source, SourceAdded, memory_stream
-from domain.session_events import REUSABLE_TYPES
-from domain.text import SUBJECT_LIMIT, accept_id, accept_text, content_key, looks_like_a_table, memory_id, memory_number
+from domain.memory import NUMBERING, Memory, MemoryRecorded, NumberTaken, Source, SourceAdded
+from domain.text import memory_id, memory_number
 
 LEAP = 1_000  # numbers that a registry may have lost beyond its records
-LOST = "unknown"  # the session of a record that names none
-
-
-class RegistryForm(BaseModel):
-    """A line of registry.jsonl. Only what it says is needed; fields that nobody knows any more are passed over."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
-
-    type: Literal["concept_clarified", "table_promoted", "table_excluded", "column_promoted", "column_excluded"]
-    subject: str
-    detail: str | None = None
-    id: str | None = None
-    timestamp: str | None = None
-    session_id: str | None = None
-    decision_seq: int | None = None
-    rationale: str | None = None
-    question_context: str | None = None
-    tables: list[str] | None = None
-    concepts: list[str] | None = None
-
-    def checked(self) -> Self:
-        """The record, if its texts can be stored. InvalidInput names the field."""
-        accept_text(self.subject, "subject", limit=SUBJECT_LIMIT, required=True)
-        accept_text(self.detail or "", "detail", required=self.reusable)
-        accept_text(self.rationale or "", "rationale")
-        accept_text(self.question_context or "", "question_context")
-        for text in (*(self.tables or ()), *(self.concepts or ())):
-            accept_text(text, "tables or concepts", limit=SUBJECT_LIMIT, required=True)
-        if self.session_id is not None:
-            accept_id(self.session_id, "session_id")
-        if self.id is not None and not 0 < (memory_number(self.id) or 0) < 2**53:
-            raise InvalidInput(f"{self.id[:40]!r} is no memory id such as mem-0001")
-        if self.decision_seq is not None and not 0 <= self.decision_seq < 2**53:
-            raise InvalidInput(f"decision_seq {self.decision_seq} is no seq")
-        return self
-
-    @property
-    def reusable(self) -> bool:
-        return self.type in REUSABLE_TYPES
-
-    @property
-    def stream(self) -> str:
-        """Table memories lie apart: they must not be taken for a concept of the same wording."""
-        if self.reusable:
-            return memory_stream(self.subject, self.detail or "")
-        return f"memory/history/{self.type}/{content_key(self.subject, self.detail or '')}"
 
 
 class OldMemories:
@@ -80,21 +31,23 @@ class OldMemories:
         report: Report,
     ) -> None:
         self.draft, self.actor, self.at, self.file, self.report = draft, actor, at, file, report
-        self.sessions = sessions
+        self.claims = Claims(draft, sessions)
         last = draft.last(NUMBERING)
         self.last_number = last.event.number if last and isinstance(last.event, NumberTaken) else 0
         self.standing: dict[str, Memory | None] = {}
         self.ids: dict[str, str] = {}
+        self.history: set[str | None] = set()
         self.promoted: dict[tuple[str, int], str] = {}
         self.questions: dict[str, str] = {}
 
     def record(self, records: Sequence[tuple[int, RegistryForm, datetime | None]]) -> None:
         """In order of their numbers, so that as many ids as possible stay what they were; those without come last."""
         self.highest = self.last_number + len(records) + LEAP
+        named = {form.id for _, form, _ in records if form.id}
         ordered = sorted(records, key=lambda one: (memory_number(one[1].id or "") or 2**60, one[0]))
         for line, form, occurred_at in ordered:
             try:
-                self._record(form, occurred_at)
+                self._record(form, occurred_at, named)
             except ThtError as error:
                 self.report.refuse(self.file, line, error.message)
 
@@ -102,20 +55,25 @@ class OldMemories:
         return self.ids.get(old, old)
 
     def memory_of(self, session_id: str, seq: int, named: str | None) -> str | None:
-        """The memory that a (new) seq of a session was promoted to: by its source, or as the marker names it."""
-        return self.promoted.get((session_id, seq)) or (self.ids.get(named) if named else None)
+        """The memory that a (new) seq of a session was promoted to: as its marker names it, else by its source."""
+        found = self.ids.get(named) if named else None
+        return (found or self.promoted.get((session_id, seq))) if found not in self.history else None
 
     def question_of(self, session_id: str) -> str | None:
         return self.questions.get(session_id)
 
-    def _record(self, form: RegistryForm, occurred_at: datetime | None) -> None:
-        source = self._source(form)
-        if form.reusable:
-            self._refuse_unlike(form, source)
+    def _record(self, form: RegistryForm, occurred_at: datetime | None, named: Collection[str]) -> None:
+        source = self.claims.source(form)
         memory = self._load(form.stream)
+        known = memory is not None and self._knows(memory, source)
+        if form.reusable:
+            self._require_sole(source)
+            self.claims.require_marked(form, source, named)
+            if not known:
+                self.claims.require_approvable(form, source)
         if memory is None:
             memory = self._add_new(form, source, occurred_at)
-        elif source in (*memory.sources, *memory.withdrawn):
+        elif known:
             self.report.memories_known += 1
         else:
             memories.require_live(memory)
@@ -127,16 +85,19 @@ class OldMemories:
             )
         if form.id:
             self.ids.setdefault(form.id, memory.memory_id)
-        if form.reusable:
+        if not form.reusable:
+            self.history.add(memory.memory_id)
+        else:
             self.promoted[source.session_id, source.seq] = memory.memory_id
         if form.question_context and form.question_context.strip():
             self.questions.setdefault(source.session_id, form.question_context)
 
     def _add_new(self, form: RegistryForm, source: Source, occurred_at: datetime | None) -> Memory:
         number = memory_number(form.id or "") or 0
-        if not self.last_number < number <= self.highest:
-            why = "its number was taken" if number <= self.last_number else "its number leaps far beyond the others"
-            number = self.last_number + 1
+        free = self.last_number + 1
+        if number != free and not free < number <= self.highest:
+            why = "its number was taken" if number < free else "its number leaps far beyond the others"
+            number = free
             if form.id:
                 self.report.notes.append(f"{form.id} is {memory_id(number)} here: {why}")
         self.last_number = number
@@ -158,27 +119,18 @@ class OldMemories:
         self.report.memories += 1
         return memory
 
-    def _source(self, form: RegistryForm) -> Source:
-        session_id, seq = form.session_id or LOST, form.decision_seq or 0
-        session = self.sessions.get(session_id)
-        return Source(session_id=session_id, seq=session.seqs.get(seq, seq) if session else seq)
+    def _require_sole(self, source: Source) -> None:
+        """A decision of a session leads to one memory; where no seq is named, nobody can say."""
+        before = self.promoted.get((source.session_id, source.seq)) if source.seq else None
+        if before and source.session_id != LOST:
+            raise InvalidInput(f"{source} is the source of {before} already")
 
-    def _refuse_unlike(self, form: RegistryForm, source: Source) -> None:
-        """A registry must not slip in what no reviewer could have approved: tables, declined or other words."""
-        if looks_like_a_table(form.subject):
-            raise InvalidInput(f"the subject {form.subject[:80]!r} names a table, not a concept")
-        if (source.session_id, source.seq) in self.promoted:
-            raise InvalidInput(f"{source} is the source of {self.promoted[source.session_id, source.seq]} already")
-        session = self.sessions.get(source.session_id)
-        said = session.said(source.seq) if session else None
-        if session is None or said is None:
-            return
-        if said.type not in REUSABLE_TYPES:
-            raise InvalidInput(f"{source} is a {said.type}, no clarification")
-        if content_key(said.subject, said.detail) != content_key(form.subject, form.detail or ""):
-            raise InvalidInput(f"{source} says something else than this record")
-        if session.declined(source.seq):
-            raise InvalidInput(f"{source} was declined")
+    def _knows(self, memory: Memory, source: Source) -> bool:
+        """Whether a memory has this source; where only the old seq is known, one of the same session will do."""
+        have = (*memory.sources, *memory.withdrawn)
+        return source in have or (
+            self.claims.by_old_seq(source) and source.session_id in {one.session_id for one in have}
+        )
 
     def _load(self, stream: str) -> Memory | None:
         if stream not in self.standing:

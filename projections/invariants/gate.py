@@ -41,9 +41,10 @@ def marker_and_memory_come_together(events: Events) -> Iterator[Finding]:
                 sources[event.memory_id] |= gained
         for envelope in command:
             event = envelope.event
-            if isinstance(event, MemoryPromoted) and not is_imported(event):
-                if not _pairs(envelope, event) <= sources[event.memory_id]:
-                    yield finding(envelope, f"seq {event.seq} is marked as {event.memory_id}, which does not know it")
+            if not isinstance(event, MemoryPromoted) or is_imported(event):
+                continue
+            if not _pairs(envelope, event) <= sources[event.memory_id]:
+                yield finding(envelope, f"seq {event.seq} is marked as {event.memory_id}, which does not know it")
 
 
 def _accounted(event: MemoryRecorded | SourceAdded, gained: Pairs, command: Events, sources: dict[str, Pairs]) -> bool:
@@ -81,10 +82,11 @@ def _merges(envelope: Envelope, old: str, into: str) -> bool:
     return isinstance(event, MemoryMerged) and (event.memory_id, event.into) == (old, into)
 
 
-def imports_are_whole_and_from_elsewhere(events: Events) -> Iterator[Finding]:
+def imports_are_from_elsewhere(events: Events) -> Iterator[Finding]:
     """What claims to be imported is written as an import writes it, and is not about a session that was held here:
     the clarifications of that one are approved here."""
     told = Told(events)
+    history: set[str] = set()
     by_command = {command[0].correlation_id: command for command in commands(events)}
     for envelope in events:
         event = envelope.event
@@ -95,15 +97,16 @@ def imports_are_whole_and_from_elsewhere(events: Events) -> Iterator[Finding]:
         elif isinstance(event, MemoryRecorded) and is_imported(event):
             if not is_imported_memory(command):
                 yield finding(envelope, f"{event.memory_id} claims to be imported, with more than its number")
-            yield from _own_source(envelope, event, told)
-        elif isinstance(event, SourceAdded) and is_imported_source(command):
+            if event.type in REUSABLE:
+                yield from _own_source(envelope, event, told)
+            else:
+                history.add(event.memory_id)
+        elif isinstance(event, SourceAdded) and is_imported_source(command) and event.memory_id not in history:
             yield from _own_source(envelope, event, told)
         told.see(envelope)
 
 
 def _own_source(envelope: Envelope, event: MemoryRecorded | SourceAdded, told: Told) -> Iterator[Finding]:
-    if isinstance(event, MemoryRecorded) and event.type not in REUSABLE:
-        return  # history, whatever it says
     for source in event.sources:
         decision = told.decisions[source.session_id].get(source.seq)
         if decision is None:
@@ -125,4 +128,4 @@ def _says(decision: Envelope, memory: MemoryRecorded) -> bool:
     )
 
 
-RULES: tuple[Rule, ...] = (marker_and_memory_come_together, imports_are_whole_and_from_elsewhere)
+RULES: tuple[Rule, ...] = (marker_and_memory_come_together, imports_are_from_elsewhere)

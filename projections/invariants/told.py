@@ -1,4 +1,4 @@
-"""What the sessions had said when an event came, followed naively; and how an import is told from what was done here."""
+"""What the sessions had said when an event came, followed naively; and how an import is recognised."""
 
 from __future__ import annotations
 
@@ -93,13 +93,9 @@ def said_in(envelope: Envelope) -> Decided:
 # -- imports -----------------------------------------------------------------------------------------------------------
 
 
-def is_imported(event: MemoryRecorded | SourceAdded | MemoryPromoted) -> bool:
-    """Whether it claims to come from elsewhere. What that claim takes is `gate.imports_are_whole_and_from_elsewhere`."""
-    if isinstance(event, MemoryRecorded):
-        return event.occurred_at is not None
-    if isinstance(event, MemoryPromoted):
-        return not event.revision
-    return False
+def is_imported(event: MemoryRecorded | MemoryPromoted) -> bool:
+    """Whether it claims to come from elsewhere; `gate.imports_are_from_elsewhere` looks at that claim."""
+    return event.occurred_at is not None if isinstance(event, MemoryRecorded) else not event.revision
 
 
 def is_imported_source(command: Events) -> bool:
@@ -112,8 +108,7 @@ def is_imported_source(command: Events) -> bool:
 
 def is_imported_memory(command: Events) -> bool:
     """An old registry's record is a command of its own: the memory and its number."""
-    kinds = [type(envelope.event) for envelope in command]
-    return kinds == [MemoryRecorded, NumberTaken]
+    return [type(envelope.event) for envelope in command] == [MemoryRecorded, NumberTaken]
 
 
 # -- content -----------------------------------------------------------------------------------------------------------

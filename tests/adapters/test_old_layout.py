@@ -17,9 +17,8 @@ from adapters.review import Review
 from adapters.session_files import Report
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
-from projections.invariants import broken_invariants
+from tests.adapters.old_homes import IMPORTER, concept, line, record, taken, write
 
-IMPORTER = By("tool:importer")
 ABLATION = "Per ablazione si intende una procedura con `ablazione_transcatetere = TRUE`"
 
 
@@ -28,43 +27,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     monkeypatch.setenv("THT_EMBEDDER_MODEL", "hash")
     with create_workspace(tmp_path / "home", "default", lambda: datetime(2026, 3, 2, tzinfo=UTC)) as made:
         yield made
-
-
-def write(path: Path, *lines: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in lines))
-    return path
-
-
-def taken(workspace: Workspace, path: Path, by: By = IMPORTER) -> Report:
-    report = import_found(workspace, look_at(path), by)
-    assert isinstance(report, Report)
-    assert list(broken_invariants(workspace.ledger.page(0, 10_000))) == []
-    return report
-
-
-def line(kind: str, seq: int | None = None, **more: object) -> dict[str, object]:
-    return {"type": kind} | ({} if seq is None else {"seq": seq}) | more
-
-
-def concept(seq: int, subject: str, **more: object) -> dict[str, object]:
-    return line("concept_clarified", seq, subject=subject, detail=f"{subject}: so", phase="F1") | more
-
-
-def record(number: int, subject: str, seq: int, session_id: str = "alpha", **more: object) -> dict[str, object]:
-    return {
-        "id": f"mem-{number:04d}",
-        "timestamp": "2025-11-03T10:00:00+01:00",
-        "session_id": session_id,
-        "decision_seq": seq,
-        "type": "concept_clarified",
-        "subject": subject,
-        "detail": f"{subject}: so",
-        "rationale": "asked",
-        "question_context": "Quante ablazioni?",
-        "tables": [],
-        "concepts": ["ablazione"],
-    } | more
 
 
 @pytest.fixture
@@ -327,3 +289,11 @@ def test_a_forged_registry_slips_nothing_in(tmp_path: Path, workspace: Workspace
     entries, _ = Curation(workspace).list(status="")
     assert [(one.id, one.record.subject, one.live) for one in entries] == [("mem-0001", "harmless", True)]
     assert any("leaps" in text for text in report.notes)
+
+
+def test_a_registry_alone_is_known_though_its_seqs_are_the_old_ones(workspace: Workspace, old: Path) -> None:
+    taken(workspace, old)
+    head = workspace.ledger.head()
+    report = taken(workspace, old / "memory" / "registry.jsonl")
+    assert (report.problems, report.memories_known) == ([], 3)
+    assert workspace.ledger.head() == head
