@@ -95,14 +95,14 @@ class Draft:
         versions = dict(self.versions)
         correlation = ""
         made: list[Envelope] = []
+        alone = all(event.follows for _, event in self.added)
         for index, (stream, event) in enumerate(self.added):
             versions[stream] += 1
             if index in self.begins:
                 correlation = ""
             correlation = correlation or str(uuid5(STREAMS, f"{stream}@{versions[stream]}"))
-            made.append(
-                Envelope(stream, versions[stream], 0, at, by.actor, by.role, by.reason, correlation, key, event)
-            )
+            reason = by.reason if alone or not event.follows else ""
+            made.append(Envelope(stream, versions[stream], 0, at, by.actor, by.role, reason, correlation, key, event))
         return made
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from adapters.ledger import By, Committed, Draft
 from adapters.workspace import Workspace
 from domain import memory as memories
-from domain import promotion
+from domain import promotion, reuse
 from domain import session as sessions
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, SessionExists, UnknownMemory, UnknownSession
 from domain.event import Envelope, Event
@@ -17,15 +17,10 @@ from domain.promotion import Reviewer
 from domain.session import NewDecision, Session
 from domain.session_events import (
     PHASES,
-    REUSE_PHASE,
-    REVIEW_PHASE,
-    ConceptClarified,
     Phase,
-    PromotionReviewClosed,
     SessionOpened,
     session_stream,
 )
-from domain.text import content_key
 from projections import registry
 from projections.decisions import SessionRow, list_sessions
 from projections.summary import Summary, summarise
@@ -78,14 +73,8 @@ class Sessions:
     def enter(self, session_id: str, phase: str, by: By) -> Committed:
         """Go on to a later phase. F8 without a candidate closes its review by itself."""
         target = accept_phase(phase)
-
-        def decide(session: Session, _: Draft) -> Sequence[Event]:
-            entered = sessions.enter(session, target)
-            if target != REVIEW_PHASE or session.review_closed or promotion.undecided(session):
-                return entered
-            return (*entered, PromotionReviewClosed())
-
-        return self._decide(session_id, decide, by, ("session.enter", session_id, phase))
+        command = ("session.enter", session_id, phase)
+        return self._decide(session_id, lambda session, _: promotion.enter(session, target), by, command)
 
     def reopen(self, session_id: str, phase: str, by: By) -> Committed:
         target = accept_phase(phase)
@@ -103,27 +92,11 @@ class Sessions:
 
     def choose(self, session_id: str, offered: Sequence[str], selected: Sequence[str], by: By) -> Committed:
         """F2's single choice, a person's: each selected memory becomes a clarification of this session, others wait."""
-        unknown = [one for one in selected if one not in offered]
-        if unknown:
-            raise InvalidInput(f"{', '.join(unknown)} was not offered", "--select takes ids from --offered")
-        promotion.require_person(Reviewer(by.actor))
         self.workspace.caught_up()
 
         def decide(session: Session, draft: Draft) -> Sequence[Event]:
-            found = {memory_id: self._memory(draft, memory_id) for memory_id in dict.fromkeys(offered)}
-            events: list[Event] = list(sessions.enter_reuse(session))
-            number = len(session.decisions)
-            for memory_id in dict.fromkeys(selected):
-                if memory_id in session.decided_memories:
-                    raise NothingChanged(f"{memory_id} was decided in session {session_id} already")
-                memories.require_live(found[memory_id])
-                number += 1
-                events.append(self._reuse(session, found[memory_id], number))
-            aside = [memory_id for memory_id in found if memory_id not in selected]
-            marks = sessions.set_aside(session, aside)
-            if not selected and not marks:
-                raise NothingChanged(f"all of {', '.join(offered)} were decided in session {session_id} already")
-            return (*events, *marks)
+            found = {memory_id: load_memory(draft, self.workspace, memory_id) for memory_id in dict.fromkeys(offered)}
+            return reuse.choose(session, found, selected, Reviewer(by.actor))
 
         return self._decide(session_id, decide, by, ("memory.decide", session_id, list(offered), list(selected)))
 
@@ -166,30 +139,12 @@ class Sessions:
 
         return self.workspace.ledger.transact(work, by, command)
 
-    def _memory(self, draft: Draft, memory_id: str) -> Memory:
-        return load_memory(draft, self.workspace, memory_id)
-
     def _compared(self, draft: Draft, new: NewDecision, by: By) -> NewDecision:
         if new.source_memory is None:
             return new
         promotion.require_person(Reviewer(by.actor))
         self.workspace.caught_up()
-        memory = self._memory(draft, new.source_memory)
-        same = content_key(new.subject, new.detail) == content_key(memory.subject, memory.detail)
-        return replace(new, source_changed=not same)
-
-    def _reuse(self, session: Session, memory: Memory, seq: int) -> Event:
-        why = f"{memory.memory_id}: {memory.rationale}" if memory.rationale else memory.memory_id
-        return ConceptClarified(
-            seq=seq,
-            phase=REUSE_PHASE,
-            subject=memory.subject,
-            detail=memory.detail,
-            rationale=f"reuses {why}",
-            question_context=session.question,
-            concepts=memory.concepts,
-            source_memory=memory.memory_id,
-        )
+        return replace(new, source_changed=reuse.changes(new, load_memory(draft, self.workspace, new.source_memory)))
 
 
 def accept_phase(phase: str) -> Phase:

@@ -36,6 +36,7 @@ class Event(BaseModel):
 
     name: ClassVar[str]
     version: ClassVar[int]
+    follows: ClassVar[bool] = False  # it may follow from another event of the same command, whose reason is not its own
     kind: ClassVar[str]  # the owner's word for it: `session.concept-clarified` is a `concept_clarified`
 
     def __init_subclass__(cls, *, name: str = "", version: int = 1, **kwargs: Any) -> None:

@@ -79,6 +79,7 @@ class MemoryRestored(Event, name="memory.memory-restored"):
 
 
 class NumberTaken(Event, name="numbering.number-taken"):
+    follows = True
     number: int
     memory_id: str
     stream: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from domain import memory as memories
+from domain import session as sessions
 from domain.errors import (
     NotACandidate,
     NothingChanged,
@@ -26,6 +27,7 @@ from domain.session_events import (
     REVIEW_PHASE,
     MemoryPromoted,
     MemoryPromotionDeclined,
+    Phase,
     PhaseEntered,
     PromotionDeferred,
     PromotionReviewClosed,
@@ -113,7 +115,7 @@ def _candidate(session: Session, group: list[Decision]) -> Candidate:
         tuple(one.seq for one in rest),
         _authors(session, first),
         session.deferred.get(first.seq),
-        _refusal(session, first),
+        names_a_table(session, first),
     )
 
 
@@ -124,7 +126,8 @@ def _authors(session: Session, decision: Decision) -> frozenset[str]:
     return frozenset(one.author for one in session.decisions if one.reusable and _key(one) == key)
 
 
-def _refusal(session: Session, decision: Decision) -> str:
+def names_a_table(session: Session, decision: Decision) -> str:
+    """Why its subject is no concept: it is that of a table or column. Empty when it is one."""
     if looks_like_a_table(decision.subject):
         return f"the subject {decision.subject!r} names a table, not a concept"
     if normal_form(decision.subject) in {normal_form(subject) for subject in session.linking_subjects}:
@@ -268,6 +271,14 @@ def defer(session: Session, seq: int, reason: str, reviewer: Reviewer) -> tuple[
     if candidate.deferred is not None:
         raise NothingChanged(f"seq {seq} was deferred already, by {candidate.deferred.by}")
     return _decided(session, candidate, PromotionDeferred(seq=seq, reason=reason))
+
+
+def enter(session: Session, phase: Phase) -> tuple[Event, ...]:
+    """Go on to a later phase. F8 without a candidate closes its review by itself."""
+    entered = sessions.enter(session, phase)
+    if phase != REVIEW_PHASE or session.review_closed or undecided(session):
+        return entered
+    return (*entered, PromotionReviewClosed())
 
 
 def enter_review(session: Session) -> tuple[Event, ...]:

@@ -112,7 +112,7 @@ class PromotionRefused(Event, name="session.promotion-refused"):
 
 
 class PromotionReviewClosed(Event, name="session.promotion-review-closed"):
-    pass
+    follows = True
 
 
 class SessionClosed(Event, name="session.session-closed"):

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from domain import session as sessions
 from domain.event import Envelope
-from domain.promotion import candidates
-from domain.session import Decision, Marker, Session
-from domain.text import looks_like_a_table, normal_form
+from domain.promotion import candidates, names_a_table
+from domain.session import Marker, Session
 
 State = Literal["approved", "declined"]
 
@@ -86,12 +85,11 @@ def summarise(envelopes: Iterable[Envelope]) -> Summary | None:
 
 
 def _marked(session: Session, markers: Mapping[int, Marker], state: State) -> Iterable[SummaryMemory]:
-    linking = {normal_form(subject) for subject in session.linking_subjects}
     for seq in sorted({marker.leader for marker in markers.values()}):
         if not 1 <= seq <= len(session.decisions):
             continue  # an imported marker without its decision: there is nothing to show
         decision = session.decision(seq)
-        if _shown(decision, linking):
+        if decision.reusable and not names_a_table(session, decision):
             marker = markers[seq]
             yield SummaryMemory(
                 state=state,
@@ -104,9 +102,3 @@ def _marked(session: Session, markers: Mapping[int, Marker], state: State) -> It
                 reason=marker.reason,
                 flag="" if decision.standing == "effective" or state == "declined" else "source no longer effective",
             )
-
-
-def _shown(decision: Decision, linking: set[str]) -> bool:
-    return (
-        decision.reusable and not looks_like_a_table(decision.subject) and normal_form(decision.subject) not in linking
-    )

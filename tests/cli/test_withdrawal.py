@@ -131,3 +131,11 @@ def test_nothing_is_written_on_the_word_of_a_tampered_view(tht: Tht) -> None:
     tht.json("projection", "rebuild")
     tht.json("registry", "retire", one, "--actor", "human:ada")
     assert tht.json("registry", "show", one)["status"] == "retired"
+
+
+def test_a_reason_stands_with_the_act_that_it_was_given_for(tht: Tht) -> None:
+    tht.session("s1", ("one", "1"))
+    tht.promote("s1", 1, "--reason", "checked with the lab")
+    reasons = {line["kind"]: line["reason"] for line in tht.json("audit", "log")["events"]}
+    assert reasons["memory_promoted"] == reasons["memory_recorded"] == "checked with the lab"
+    assert reasons["promotion_review_closed"] == reasons["number_taken"] == ""
