@@ -75,6 +75,8 @@ def _make(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
         )
     if dry_run:
         return Restored(manifest, manifest.position, made=True)
+    if not paths.config.exists():
+        config.stored.pop("index.url", None)  # the original may go on with that index; two homes would fight over it
     config.path = paths.config
     with alone(paths.lock):
         if paths.ledger.exists():

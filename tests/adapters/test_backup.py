@@ -371,3 +371,12 @@ def _die_at(step: str, moment: str, call: int) -> None:
 def test_the_manifest_takes_nothing_else() -> None:
     with pytest.raises(ValueError):
         Manifest.model_validate({"format": "tht-backup"})
+
+
+def test_a_restored_copy_does_not_share_the_originals_index(one: Workspace, tmp_path: Path) -> None:
+    """The collection is named after the ledger, which both have: each would move the other's alias."""
+    one.config.set("index.url", "http://127.0.0.1:6333")
+    write_backup(one, tmp_path / "b.zip")
+    restore_backup(tmp_path / "b.zip", tmp_path / "copy" / "default")
+    with open_workspace(tmp_path / "copy", "default") as two:
+        assert two.config.value("index.url") == ""
