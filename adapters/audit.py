@@ -12,7 +12,7 @@ from adapters.workspace import Workspace, parse_time
 from domain import session as sessions
 from domain.errors import InvalidInput, UnknownMemory
 from domain.event import Envelope, iso_utc, registered_events
-from domain.recall import MemoriesShown
+from domain.recall import FactsShown, MemoriesShown
 from domain.session import Session
 from domain.session_events import Decided, MemoryPromoted, MemoryRejected, MemorySetAside
 from domain.text import accept_actor
@@ -22,6 +22,8 @@ from projections.lineage import what_rests_on
 from projections.record import Entry
 from projections.timeline import Filter, Line
 from projections.view import ViewsFile
+
+_SHOWN = (MemoriesShown.kind, FactsShown.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Asked:
     since: str = ""
     until: str = ""
     at: str = ""
+    record: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,18 +78,18 @@ class Audit:
         kinds = timeline.count_by_kind(self.workspace.file.db, self._filter(wanted))
         return lines, total, kinds
 
-    def reads(self, *, memory_id: str = "", actor: str = "", limit: int, offset: int = 0) -> tuple[list[Read], int]:
-        """Who was shown which memories, from the recall events, in order; and how many in all."""
+    def reads(self, *, ref: str = "", actor: str = "", limit: int, offset: int = 0) -> tuple[list[Read], int]:
+        """Who was shown which memories (`memory:mem-0001`) and facts, in order; and how many times in all."""
         db = self.workspace.caught_up()
-        wanted = Filter(actor=accept_actor(actor) if actor else "", kind=MemoriesShown.kind)
-        lines, _ = timeline.lines(db, wanted)
+        who = accept_actor(actor) if actor else ""
+        lines = [line for kind in _SHOWN for line in timeline.lines(db, Filter(actor=who, kind=kind))[0]]
         shown = [
-            _read(envelope)
+            _read(envelope, envelope.event)
             for stream in dict.fromkeys(line.stream for line in lines)
             for envelope in self.workspace.ledger.load(stream)
-            if isinstance(envelope.event, MemoriesShown)
+            if isinstance(envelope.event, MemoriesShown | FactsShown)
         ]
-        found = [read for read in shown if not memory_id or f"memory:{memory_id}" in read.refs]
+        found = [read for read in shown if not ref or ref in read.refs]
         found.sort(key=lambda read: read.position)
         return found[offset : offset + limit], len(found)
 
@@ -173,6 +176,7 @@ class Audit:
             memory_id=asked.memory_id,
             since=iso_utc(parse_time(asked.since)) if asked.since else "",
             until=iso_utc(parse_time(asked.until)) if asked.until else "",
+            record=asked.record,
             max_position=self._position(asked.at) if asked.at else None,
         )
 
@@ -215,7 +219,5 @@ def _known_kind(kind: str) -> str:
     return wanted
 
 
-def _read(envelope: Envelope) -> Read:
-    event = envelope.event
-    assert isinstance(event, MemoriesShown)
+def _read(envelope: Envelope, event: MemoriesShown | FactsShown) -> Read:
     return Read(envelope.position, iso_utc(envelope.at), envelope.actor, event.session_id, event.mode, event.refs)

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from adapters.files import refuse_homes, written_in_one_step
 from adapters.json_lines import misfit
 from adapters.ledger_check import first_fault
-from adapters.sqlite import translated
+from adapters.sqlite_errors import translated
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, LedgerDamaged, Refused
 from domain.event import iso_utc

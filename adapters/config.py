@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import tomli_w
 
 from adapters.files import replace_file
+from domain.decay import CURVES, parse_curve
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 
 Value = str | bool | int | float
@@ -28,11 +29,12 @@ class Setting:
     default: Value
     about: str
     minimum: float = 0
+    choices: tuple[str, ...] = ()
 
     @property
     def from_environment(self) -> bool:
-        """Whether a variable may override it: never what says who may approve, or which ledger this is."""
-        return not self.key.startswith(("review.", "ledger."))
+        """Whether a variable may override it: never what says who may approve or read, or which ledger this is."""
+        return not self.key.startswith(("review.", "ledger.", "access."))
 
     @property
     def variable(self) -> str:
@@ -47,6 +49,10 @@ class Setting:
             return self._number(value, type(self.default))
         if not isinstance(value, str):
             raise InvalidInput(f"{self.key} takes text, not {value!r}")
+        if self.choices and value not in self.choices:
+            raise InvalidInput(f"{self.key} takes {' or '.join(self.choices)}, not {value!r}")
+        if self.key.startswith("decay."):
+            parse_curve(value)
         if self.key == "index.url" and value and not _is_web_address(value):
             raise InvalidInput(f"{self.key} takes http://… or https://…, not {_without_secrets(value)!r}")
         return value
@@ -79,7 +85,18 @@ SETTINGS = (
     Setting("review.allow_self", False, "a person may approve what they wrote; the audit then says self-reviewed"),
     Setting("review.require_token", False, "reviewers prove who they are with a token (tht review token)"),
     Setting("review.page", 5, "candidates shown at a time", 1),
-    Setting("recall.log", True, "record which memories a search showed to whom (ids only)"),
+    Setting("recall.log", True, "record which memories and facts were shown to whom (ids only)"),
+    Setting("recall.echo_hours", 24.0, "for so long, proposing what one was shown is an echo and confirms nothing"),
+    Setting("access.default", "read", "what a role without a grant row may do in a domain", choices=("read", "none")),
+    Setting("access.preamble", "scoped", "open: the preamble ignores grants", choices=("scoped", "open")),
+    Setting("access.roles", "", "the workspace's own roles, beside the known ones; commas between them"),
+    Setting("policy.budget", 4000, "characters of all active policies above which a warning is given", 1),
+    Setting("upkeep.raise_from", 0.7, "importance from which consolidate raises what an agent remembers to a fact"),
+    Setting("upkeep.prune_below", 0.05, "survival below which consolidate prunes what nobody confirmed or recalled"),
+    *(
+        Setting(f"decay.{name}", f"{curve.k:g} {curve.eta:g}", f"how facts of type {name} age: k, and η in hours")
+        for name, curve in CURVES.items()
+    ),
 )
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _TOKENS = "reviewers"  # a table of its own: reviewer = "sha256 of the token"

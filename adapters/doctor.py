@@ -11,36 +11,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, Literal
 
 from adapters import model_folder
+from adapters.checks import Check
 from adapters.health import Health
+from adapters.knowledge_checks import KnowledgeChecks
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
+from projections.scope import Reader
 
-State = Literal["ok", "warn", "broken"]
 LITTLE = 200_000_000  # bytes; below it a rebuild beside the old views may not fit
 STRAY = ("CIPHER_KEY", "CIPHER_TOPIC", "COMPRESSOR_TOPIC", "MAPPER_TOPIC", "TRANSCODER_TOPIC", "PERSISTENCE_MODULE")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at, how it is, and what to do about it."""
-
-    name: str
-    state: State
-    what: str
-    mend: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
 @dataclass(frozen=True)
 class Doctor:
+    """`reader`: who is told; what is closed to them is left out."""
+
     workspace: Workspace
     environment: Mapping[str, str]
+    reader: Reader
 
     def checks(self) -> Iterator[Check]:
         """Every check; one that cannot even be made is broken, and the others go on."""
@@ -55,6 +46,7 @@ class Doctor:
             ("clock", lambda: [self._clock()]),
             ("views", self._views),
             ("index", self._index),
+            ("knowledge", KnowledgeChecks(self.workspace, self.reader).checks),
         ):
             try:
                 yield from look()
@@ -176,7 +168,7 @@ class Doctor:
 def _libraries() -> Iterator[Check]:
     yield Check("python", "ok", platform.python_version())
     yield _sqlite()
-    for package in ("eventsourcing", "pydantic", "qdrant-client", "qdrant-edge-py"):
+    for package in ("eventsourcing", "pydantic", "cryptography", "qdrant-client", "qdrant-edge-py"):
         try:
             yield Check(package, "ok", version(package))
         except PackageNotFoundError:

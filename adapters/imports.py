@@ -12,6 +12,7 @@ from adapters.ledger import By
 from adapters.ledger_files import FORMAT
 from adapters.ledger_import import Taken, import_ledger
 from adapters.old_layout import OldLayout, import_old_layout
+from adapters.purging import Purging
 from adapters.session_files import Report, import_sessions
 from adapters.workspace import Workspace
 from domain.errors import InvalidInput
@@ -72,7 +73,10 @@ def import_found(
 ) -> Report | Taken:
     """Take in what was found. `until` is for ledgers only."""
     if found.ledger is not None:
-        return import_ledger(workspace.ledger, found.ledger, until=until, dry_run=by.dry_run, progress=progress)
+        taken = import_ledger(workspace.ledger, found.ledger, until=until, dry_run=by.dry_run, progress=progress)
+        if taken.erasures:
+            Purging(workspace).run()
+        return taken
     if until is not None:
         raise InvalidInput("--until is for the import of a ledger", "leave it out")
     report = Report()

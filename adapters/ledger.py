@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import TypeVar, cast
 from uuid import UUID, uuid5
 
-from eventsourcing.persistence import EventStore, IntegrityError, Notification
+from eventsourcing.persistence import EventStore, IntegrityError, Notification, StoredEvent
 
 from adapters.ledger_check import find_damage
-from adapters.mapper import EnvelopeMapper
-from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link, translated
+from adapters.mapper import EnvelopeMapper, is_sealed
+from adapters.sealing import Chance, SealedNotification, seal_of
+from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link
+from adapters.sqlite_errors import translated
+from domain.erasure import TextErased
 from domain.errors import KeyReused, LedgerDamaged, LostRace
 from domain.event import STREAMS, Envelope, Event, stream_id
 from domain.text import digest
@@ -58,6 +62,8 @@ class Draft:
     """One command while it is being decided: the streams it has loaded, and what it wants appended to them."""
 
     ledger: Ledger
+    by: By
+    at: datetime  # the time that all its events get
     versions: dict[str, int] = field(default_factory=dict)
     added: list[tuple[str, Event]] = field(default_factory=list)
     begins: set[int] = field(default_factory=set)  # where in `added` another command of a bulk begins
@@ -67,6 +73,18 @@ class Draft:
         envelopes = self.ledger.load(stream)
         self._see(stream, envelopes[-1] if envelopes else None)
         return envelopes
+
+    def so_far(self, stream: str) -> list[Envelope]:
+        """The recorded events of a stream and those that this command appends: for a bulk, whose parts build on it."""
+        recorded = self.load(stream)
+        version = recorded[-1].version if recorded else 0
+        own = [event for name, event in self.added if name == stream]
+        return recorded + [self.envelope(stream, event, version + n) for n, event in enumerate(own, start=1)]
+
+    def envelope(self, stream: str, event: Event, version: int = 0) -> Envelope:
+        """An event as it will be recorded, for folding; its place in the ledger is not known yet."""
+        by = self.by
+        return Envelope(stream, version, 0, self.at, by.actor, by.role, by.reason, "", by.idempotency_key, event)
 
     def last(self, stream: str) -> Envelope | None:
         """The last recorded event of a stream, without reading the others."""
@@ -91,7 +109,8 @@ class Draft:
         """The version at which each stream was loaded."""
         return {stream_id(stream): version for stream, version in self.versions.items()}
 
-    def envelopes(self, by: By, at: datetime, key: str) -> list[Envelope]:
+    def envelopes(self, key: str) -> list[Envelope]:
+        by, at = self.by, self.at
         versions = dict(self.versions)
         correlation = ""
         made: list[Envelope] = []
@@ -109,9 +128,9 @@ class Draft:
 class Ledger:
     """One workspace's ordered, append-only record of events."""
 
-    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, clock: Callable[[], datetime], chance: Chance = os.urandom) -> None:
         self.recorder = LedgerRecorder(path)
-        self.mapper = EnvelopeMapper()
+        self.mapper = EnvelopeMapper(chance)
         self.store = EventStore(self.mapper, self.recorder)
         self.clock = clock
         self.path = path
@@ -132,17 +151,18 @@ class Ledger:
         for _ in range(ATTEMPTS):
             if key and (before := self._recorded_under(key)) is not None:
                 return Committed(tuple(before), already=True)
-            draft = Draft(self)
+            draft = Draft(self, by, self.clock())
             work(draft)
-            envelopes = draft.envelopes(by, self.clock(), key)
+            envelopes = draft.envelopes(key)
             if by.dry_run or not envelopes:
                 return Committed(tuple(envelopes))
+            stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
             try:
                 with translated(self.path):
-                    recordings = self.store.put(envelopes, key=by.idempotency_key, loaded=draft.loaded())
+                    positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
             except IntegrityError:
                 continue
-            return Committed(tuple(self._envelope(recording.notification) for recording in recordings))
+            return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
         raise LostRace(f"the command lost {ATTEMPTS} races against other writers; nothing was written")
 
     def _recorded_under(self, key: str) -> list[Envelope] | None:
@@ -178,6 +198,28 @@ class Ledger:
         """At most `limit` events with a position above `after` and not above `until`, decoded, in order."""
         found = self.recorder.select_notifications(after, limit, until, inclusive_of_start=False)
         return [self._envelope(notification) for notification in found]
+
+    def at(self, position: int) -> Envelope:
+        (found,) = self.page(position - 1, 1, position)
+        return found
+
+    def everything(self) -> Iterator[Envelope]:
+        """Every event, in order, page by page."""
+        return (self.decode(link) for link in self.links())
+
+    def erasures(self) -> list[tuple[Envelope, TextErased]]:
+        """Every erasure, in order. Reads through the whole ledger."""
+        found = [self._envelope(stored) for stored in self.recorder.of_topic(TextErased.name)]
+        return [(one, one.event) for one in found if isinstance(one.event, TextErased)]
+
+    def unsealed(self, stream: str, record: str) -> list[int]:
+        """Positions on a stream that hold a record's text in the clear: recorded before texts were sealed."""
+        found = []
+        for stored in self.recorder.select_events(stream_id(stream)):
+            envelope = self._envelope(stored)
+            if envelope.event.sealed and envelope.event.record_in(stream) == record and not is_sealed(stored):
+                found.append(envelope.position)
+        return found
 
     def end_of_command(self, position: int) -> int:
         """The last position that was written together with the event at `position`."""
@@ -234,3 +276,9 @@ class Ledger:
     def find_damage(self) -> Iterator[Finding]:
         """Level 1 of verify: see `adapters.ledger_check`."""
         return find_damage(self.recorder, self.mapper)
+
+
+def _placed(stored: StoredEvent, position: int) -> Notification:
+    common = (stored.originator_id, stored.originator_version, stored.topic, stored.state, position)
+    seal = seal_of(stored)
+    return Notification(*common) if seal is None else SealedNotification(*common, seal)

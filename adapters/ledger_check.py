@@ -9,9 +9,12 @@ from pathlib import Path
 
 from eventsourcing.persistence import Notification
 
-from adapters.ledger_schema import SCHEMA
-from adapters.mapper import EnvelopeMapper
-from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link, translated
+from adapters.ledger_schema import BEFORE_SEALING, SCHEMA
+from adapters.mapper import EnvelopeMapper, is_sealed, seal_for
+from adapters.sealing import seal_of
+from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link
+from adapters.sqlite_errors import translated
+from domain.erasure import TextErased
 from domain.errors import LedgerDamaged
 from domain.event import Envelope, stream_id
 from projections.shape import Difference, declared_parts, differences
@@ -26,11 +29,13 @@ SHOWN_KEYS = 3
 
 def find_damage(recorder: LedgerRecorder, mapper: EnvelopeMapper) -> Iterator[Finding]:
     """Tables and triggers as declared, positions and stream versions without gaps, an unbroken chain, every event
-    decodes, the idempotency keys are those of the events. Each finding with what mends it.
+    decodes, the idempotency keys are those of the events, and so are the keys of sealed text, but for what was erased.
+    Each finding with what mends it.
 
     Raises LedgerDamaged where the file is so damaged that SQLite reads nothing of it.
     """
-    odd = differences(declared_parts(SCHEMA), recorder.parts())
+    schema = SCHEMA if recorder.has_seals() else BEFORE_SEALING
+    odd = differences(declared_parts(schema), recorder.parts())
     yield from _odd_shape(odd)
     for complaint in recorder.integrity():
         yield Finding("ledger", FILE, f"SQLite: {complaint}", RESTORE)
@@ -43,6 +48,7 @@ def find_damage(recorder: LedgerRecorder, mapper: EnvelopeMapper) -> Iterator[Fi
         walk = _Walk(recorder, mapper)
         yield from walk.findings()
         yield from walk.odd_keys()
+        yield from walk.odd_seals()
 
 
 def first_fault(path: Path) -> str | None:
@@ -98,6 +104,8 @@ class _Walk:
         self.versions: dict[object, int] = {}
         self.keys: dict[str, tuple[int, int]] = {}
         self.all_decoded = True
+        self.unexplained: dict[tuple[str, str], list[int]] = {}  # positions that do not open, by stream and record
+        self.erased: dict[tuple[str, str], int] = {}  # where the last erasure of a record on a stream stands
 
     def findings(self) -> Iterator[Finding]:
         head, at_head = self.recorder.head()
@@ -140,6 +148,32 @@ class _Walk:
             named = ", ".join(repr(key) for key in odd[:SHOWN_KEYS]) + more
             yield Finding("ledger", FILE, f"its idempotency keys are not those of its events: {named}", REWRITE)
 
+    def odd_seals(self) -> Iterator[Finding]:
+        """A text that does not open was erased, and one that was erased does not open."""
+        for (_, record), positions in self.unexplained.items():
+            for position in positions:
+                what = f"the text of {record} is sealed, its key is gone, and no erasure says why"
+                mend = f"tht restore FILE brings a backup back; tht erase {record} records that it is gone"
+                yield Finding("ledger", f"position {position}", what, mend)
+        for (stream, record), last in self.erased.items():
+            for _, _, position in self.recorder.sealed_places(record, stream=stream_id(stream)):
+                if position < last:
+                    what = f"the text of {record} was erased at position {last}, and its key is still there"
+                    yield Finding("ledger", f"position {position}", what, f"tht erase {record}")
+        for position in self.recorder.stray_seals():
+            yield Finding("ledger", f"position {position}", "there is a key to a sealed text and no event", REWRITE)
+
+    def _look_at_seal(self, envelope: Envelope, event: Notification) -> Iterator[Finding]:
+        text, seal = envelope.event, seal_of(event)
+        if isinstance(text, TextErased):
+            self.erased[envelope.stream, text.record] = envelope.position
+            self.unexplained.pop((envelope.stream, text.record), None)
+        elif envelope.erased:
+            self.unexplained.setdefault((envelope.stream, text.record_in(envelope.stream)), []).append(event.id)
+        elif seal is not None and (not is_sealed(event) or seal != seal_for(envelope, seal.key)):
+            what = "its key is not kept as that of its record: an erasure would not find it"
+            yield Finding("ledger", f"position {event.id}", what, REWRITE)
+
     def _readable(self, last: int) -> Iterator[Link | Finding]:
         """Every stored event, and for one that cannot even be read a finding, so that the others are still checked."""
         position = 0
@@ -171,3 +205,4 @@ class _Walk:
         _take_key(self.keys, envelope)
         if stream_id(envelope.stream) != link.notification.originator_id:
             yield Finding("ledger", where, f"stands in a stream that is not its own ({envelope.stream})", RESTORE)
+        yield from self._look_at_seal(envelope, link.notification)

@@ -1,7 +1,11 @@
-"""The whole ledger as JSON Lines, without loss: a header, then one canonical line an event, chained as it is stored."""
+"""The whole ledger as JSON Lines, without loss: a header, then one canonical line an event, chained as it is stored.
+
+Sealed text goes out sealed, with its key on the same line, outside of what is chained; what was erased has no key.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adapters.files import refuse_homes, written_in_one_step
 from adapters.ledger import Ledger
+from adapters.mapper import EnvelopeMapper, seal_for
+from adapters.sealing import Seal, SealedNotification, seal_of
 from adapters.sqlite import GENESIS, Link, next_link
+from domain.erasure import TextErased
 from domain.errors import InvalidInput, LedgerDamaged
 from domain.event import Envelope
 from domain.text import canonical_json
@@ -45,18 +52,22 @@ class EventForm(BaseModel):
     name: str
     state: dict[str, Any]
     chain: str = Field(pattern=r"^[0-9a-f]{64}$")
+    key: str | None = Field(default=None, pattern=r"^[0-9A-Za-z+/]{43}=$")
 
-    @property
-    def link(self) -> Link:
+    def opened(self, mapper: EnvelopeMapper) -> tuple[Link, Envelope]:
+        """The event as it is to be stored, with its seal, and what it says. ValueError, LedgerDamaged."""
         state = canonical_json(self.state).encode("utf-8")
-        event = Notification(
-            id=self.position,
-            originator_id=UUID(self.stream),
-            originator_version=self.version,
-            topic=self.name,
-            state=state,
-        )
-        return Link(event, bytes.fromhex(self.chain))
+        stored = (UUID(self.stream), self.version, self.name, state, self.position)
+        if self.key is None:
+            envelope = mapper.to_domain_event(Notification(*stored))
+            erases = envelope.event.record if isinstance(envelope.event, TextErased) else ""
+            return Link(Notification(*stored), bytes.fromhex(self.chain), erases), envelope
+        if "sealed" not in self.state:
+            raise ValueError("it has a key, and no sealed text")
+        key = base64.b64decode(self.key)
+        envelope = mapper.to_domain_event(SealedNotification(*stored, Seal(key, "", "")))
+        sealed = SealedNotification(*stored, seal_for(envelope, key))
+        return Link(sealed, bytes.fromhex(self.chain)), envelope
 
 
 def export_lines(ledger: Ledger, until: int | None = None) -> Iterator[str]:
@@ -109,6 +120,7 @@ def _event_line(link: Link) -> str:
     if canonical_json(state).encode("utf-8") != event.state:
         raise LedgerDamaged(f"the event at position {event.id} is not canonical JSON and cannot be exported")
     stream = event.originator_id.hex if isinstance(event.originator_id, UUID) else event.originator_id
+    seal = seal_of(event)
     return _line(
         {
             "position": event.id,
@@ -118,6 +130,7 @@ def _event_line(link: Link) -> str:
             "state": state,
             "chain": link.chain.hex(),
         }
+        | ({} if seal is None else {"key": base64.b64encode(seal.key).decode("ascii")})
     )
 
 

@@ -25,12 +25,13 @@ Told = tuple[Link, Envelope]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an import of a ledger did: events written, where the file and the local history end."""
+    """What an import of a ledger did: events written, erasures among them, where file and local history end."""
 
     appended: int
     file_position: int
     position: int
     chain: str
+    erasures: int = 0
 
     @property
     def local_is_longer(self) -> bool:
@@ -60,19 +61,21 @@ def import_ledger(
     """Continue the local history with an export. Refused names the line that is not what was exported; OtherHistory
     the position where the two part. Nothing is written then.
 
-    Written in batches of whole commands: after a kill the same import goes on where it stopped.
+    Written in batches of whole commands: after a kill the same import goes on where it stopped. What was erased there
+    is erased here, and what was erased here stays so.
     """
     local = ledger.head()
     end, size = _verify_file(ledger, path, until, progress)
     if end <= local.position or dry_run:
         return Taken(max(0, end - local.position), end, local.position, local.chain)
-    written = local.position
+    written, erasures = local.position, 0
     for batch in _batches(path, local, end):
         _append(ledger, batch)
+        erasures += sum(1 for link, _ in batch if link.erases)
         written = batch[-1][0].notification.id
         progress(size + written, size + end)
     head = ledger.head()
-    return Taken(written - local.position, end, head.position, head.chain)
+    return Taken(written - local.position, end, head.position, head.chain, erasures)
 
 
 def _verify_file(ledger: Ledger, path: Path, until: int | None, progress: Progress) -> tuple[int, int]:
@@ -150,8 +153,8 @@ class _Checks:
                 self._begin(HeaderForm.model_validate(line.value))
                 return None
             form = EventForm.model_validate(line.value)
-            link = form.link
-            envelope = self.mapper.to_domain_event(link.notification)
+            self._require_order(line.number, form)
+            link, envelope = form.opened(self.mapper)
         except ValidationError as error:
             raise self._refused(line.number, misfit(error)) from error
         except (ValueError, LedgerDamaged) as error:
@@ -185,11 +188,13 @@ class _Checks:
         if self.until == header.position:
             self.until = None
 
-    def _require_place(self, line: int, form: EventForm, link: Link, envelope: Envelope) -> None:
+    def _require_order(self, line: int, form: EventForm) -> None:
         if form.position != self.position + 1:
             raise self._refused(line, f"position {form.position} where {self.position + 1} was expected")
         if form.version != self.versions.get(form.stream, 0) + 1:
             raise self._refused(line, f"version {form.version} of its stream is out of order")
+
+    def _require_place(self, line: int, form: EventForm, link: Link, envelope: Envelope) -> None:
         if stream_id(envelope.stream).hex != form.stream:
             raise self._refused(line, f"stands in a stream that is not its own ({envelope.stream})")
         if next_link(self.chain, link.notification) != link.chain:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.ledger import Ledger
+from adapters.mapper import payload
 from adapters.sqlite import Link
 from domain.errors import InvalidInput, LedgerDamaged
-from domain.event import iso_utc
+from domain.event import is_private, iso_utc
 from projections.loop import Head
 from projections.verify import Finding
 
@@ -108,7 +109,6 @@ def _entry(ledger: Ledger, link: Link) -> Entry:
     except LedgerDamaged as error:
         at, problem = "", error.message
     state = _state(stored.state)
-    data = state.get("data")
     return Entry(
         position=stored.id,
         stream=str(state.get("stream", stored.originator_id)),
@@ -121,10 +121,23 @@ def _entry(ledger: Ledger, link: Link) -> Entry:
         reason=str(state.get("reason", "")),
         correlation_id=str(state.get("corr", "")),
         idempotency_key=str(state.get("key", "")).rpartition("#")[0],
-        data=data if isinstance(data, dict) else {},
+        data=_data(link),
         chain=link.chain.hex(),
         problem=problem,
     )
+
+
+def _data(link: Link) -> dict[str, Any]:
+    """The payload as stored, sealed text opened; without that where it cannot be, or is private to its agent."""
+    try:
+        if is_private(link.notification.topic):
+            return dict(json.loads(link.notification.state)["data"])
+        return payload(link.notification)
+    except LedgerDamaged:
+        data = _state(link.notification.state).get("data")
+        return data if isinstance(data, dict) else {}
+    except (ValueError, KeyError, TypeError):
+        return {}
 
 
 def _state(stored: bytes) -> dict[str, Any]:

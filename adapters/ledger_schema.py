@@ -1,8 +1,11 @@
-"""The ledger's tables on SQLite, and the triggers that make it append-only."""
+"""The ledger's tables on SQLite, and the triggers that make it append-only.
+
+The keys of sealed text are the one thing that may be deleted, and never changed: that is what erasing is.
+"""
 
 from __future__ import annotations
 
-SCHEMA = (
+BEFORE_SEALING = (
     """CREATE TABLE IF NOT EXISTS events (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
         originator_id TEXT NOT NULL,
@@ -44,3 +47,21 @@ SCHEMA = (
     """CREATE TRIGGER IF NOT EXISTS keys_last BEFORE DELETE ON idempotency
         BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
 )
+
+SEALS = (
+    """CREATE TABLE IF NOT EXISTS seals (
+        position INTEGER PRIMARY KEY,
+        record TEXT NOT NULL,
+        about TEXT NOT NULL,
+        key BLOB NOT NULL
+    ) STRICT""",
+    "CREATE INDEX IF NOT EXISTS seals_record ON seals (record)",
+    "CREATE INDEX IF NOT EXISTS seals_about ON seals (about) WHERE about <> ''",
+    """CREATE TRIGGER IF NOT EXISTS seals_new BEFORE INSERT ON seals
+        WHEN EXISTS (SELECT 1 FROM seals WHERE position = NEW.position)
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: this event is sealed'); END""",
+    """CREATE TRIGGER IF NOT EXISTS seals_stay BEFORE UPDATE ON seals
+        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: a key is kept or destroyed'); END""",
+)
+
+SCHEMA = (*BEFORE_SEALING, *SEALS)

@@ -16,9 +16,13 @@ from pathlib import Path
 from adapters.backup import Manifest, Unpacked, unpacked
 from adapters.config import Config
 from adapters.ledger import Ledger
+from adapters.ledger_schema import SEALS
 from adapters.locks import alone
-from adapters.sqlite import LOCK_TIMEOUT, translated
-from adapters.workspace import Paths, system_clock
+from adapters.purging import Purging
+from adapters.sqlite import LOCK_TIMEOUT
+from adapters.sqlite_errors import translated
+from adapters.workspace import Paths, open_workspace, system_clock
+from domain.erasure import TextErased
 from domain.errors import HomeNotWritable, LongerHistory, LostRace, OtherHistory
 from projections.loop import remove_database
 
@@ -107,12 +111,23 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
             "restore into a workspace of its own: --workspace NAME",
         )
     missing = manifest.position - head.position
+    erasures = _erasures(parts.ledger, head.position)
     if not dry_run and (missing or own_id != manifest.ledger_id):
         config = Config.load(paths.config)
         _save(config, None)
         _append(paths.ledger, parts.ledger, head.position, manifest.ledger_id)
         _save(config, manifest.ledger_id)
+    if not dry_run and erasures:
+        with open_workspace(paths.folder.parent, paths.folder.name) as workspace:
+            Purging(workspace).run()
     return Restored(manifest, missing, made=False)
+
+
+def _erasures(ledger: Path, after: int) -> int:
+    """How many texts were erased beyond a position."""
+    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
+        found = db.execute("SELECT count(*) FROM events WHERE position > ? AND topic = ?", (after, TextErased.name))
+        return int(found.fetchone()[0])
 
 
 def _chain_at(ledger: Path, position: int) -> bytes | None:
@@ -125,6 +140,7 @@ def _append(ledger: Path, backup: Path, position: int, ledger_id: str) -> None:
     """The backup's events beyond `position`, its keys, head and id, in one transaction. LostRace when it has moved."""
     with translated(ledger), closing(sqlite3.connect(ledger, timeout=LOCK_TIMEOUT, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA secure_delete = ON")
         db.execute("ATTACH DATABASE ? AS backup", (str(backup),))
         db.execute("BEGIN IMMEDIATE")
         if db.execute("SELECT position FROM main.head").fetchone()[0] != position:
@@ -133,9 +149,22 @@ def _append(ledger: Path, backup: Path, position: int, ledger_id: str) -> None:
             "INSERT INTO main.events SELECT * FROM backup.events WHERE position > ? ORDER BY position", (position,)
         )
         db.execute("INSERT INTO main.idempotency SELECT * FROM backup.idempotency WHERE first > ?", (position,))
+        _take_seals(db, position)
         db.execute("UPDATE main.head SET (position, chain) = (SELECT position, chain FROM backup.head)")
         db.execute("UPDATE main.about SET ledger_id = ?", (ledger_id,))
         db.execute("COMMIT")
+
+
+def _take_seals(db: sqlite3.Connection, position: int) -> None:
+    """The keys of the new events; and of the others none that was destroyed there meanwhile. None comes back."""
+    there = "SELECT 1 FROM {}.sqlite_schema WHERE type = 'table' AND name = 'seals'"
+    if not db.execute(there.format("backup")).fetchone():
+        return
+    if not db.execute(there.format("main")).fetchone():
+        for statement in SEALS:
+            db.execute(statement)
+    db.execute("DELETE FROM main.seals WHERE position NOT IN (SELECT position FROM backup.seals)")
+    db.execute("INSERT INTO main.seals SELECT * FROM backup.seals WHERE position > ?", (position,))
 
 
 def _save(config: Config, ledger_id: str | None) -> None:

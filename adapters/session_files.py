@@ -252,7 +252,8 @@ class SessionImport:
     def _missing(session: Session, item: _Item) -> tuple[NewDecision, ...]:
         """The file's decisions beyond the recorded ones. SessionExists when the common part differs."""
         opened = item.opened
-        if (session.question, session.database) != (opened.question, opened.database):
+        question = opened.question if session.question_erased else session.question
+        if (question, session.database) != (opened.question, opened.database):
             raise SessionExists(f"session {session.session_id} exists with another question or database")
         for new, old in zip(item.decisions, session.decisions, strict=False):
             if (field := _difference(new, old)) is not None:
@@ -277,9 +278,9 @@ class SessionImport:
 
 
 def _difference(new: NewDecision, old: Decision) -> str | None:
-    """The first field in which a decision of the file is not the recorded one."""
-    fields = ("type", "phase", "subject", "detail", "rationale", "question_context", "concepts", "tables")
-    return next((name for name in fields if getattr(new, name) != getattr(old, name)), None)
+    """The first field in which a decision of the file is not the recorded one; of an erased one nobody can say more."""
+    said = () if old.erased else ("subject", "detail", "rationale", "question_context", "concepts")
+    return next((name for name in ("type", "phase", *said, "tables") if getattr(new, name) != getattr(old, name)), None)
 
 
 def import_sessions(

@@ -47,6 +47,7 @@ class CachedEmbedder(Embedder):
         self._lock = RLock()
         self._connection: sqlite3.Connection | None = None
         self._off = False
+        self._used: set[bytes] = set()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -62,6 +63,7 @@ class CachedEmbedder(Embedder):
         fingerprint = self.fingerprint
         keys = [sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
         with self._lock:
+            self._used.update(keys)
             known = self._recall(fingerprint, set(keys))
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             self.misses += len(missing)
@@ -75,16 +77,37 @@ class CachedEmbedder(Embedder):
                 known.update(fresh)
             return [known[key].tolist() for key in keys]
 
+    def known(self, texts: Sequence[str]) -> dict[str, list[float]]:
+        """The vectors that are there already, by text. Nothing is embedded; ModelUnavailable without a model."""
+        keys = {sha256(text.encode("utf-8", "surrogatepass")).digest(): text for text in texts}
+        with self._lock:
+            self._used.update(keys)
+            return {keys[key]: vector.tolist() for key, vector in self._recall(self.fingerprint, keys).items()}
+
     def clear(self) -> None:
         """Forget every vector, overwriting it on disk: for `tht erase`, as a vector tells something about its text."""
 
-        def empty(connection: sqlite3.Connection) -> None:
+        self._scrub("DELETE FROM vector")
+
+    def forget_unused(self) -> None:
+        """Forget every vector that was not asked for since this was made, overwriting it on disk: for `tht erase`."""
+        self._scrub("DELETE FROM vector WHERE text_sha256 NOT IN (SELECT text_sha256 FROM temp.used)")
+
+    def _scrub(self, statement: str) -> None:
+        """Delete, write every page afresh and empty the log. `notice` says when that could not be done."""
+
+        def scrub(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("DELETE FROM vector")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("CREATE TEMP TABLE used (text_sha256 BLOB PRIMARY KEY) WITHOUT ROWID")
+            connection.executemany("INSERT INTO temp.used VALUES (?)", ((key,) for key in self._used))
+            connection.execute(statement)
+            connection.execute("DROP TABLE temp.used")
+            connection.execute("VACUUM")
+            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                self.notice = f"the embedding cache {self._path} is being read by another process"
 
         with self._lock:
-            self._attempt(empty, None)
+            self._attempt(scrub, None)
 
     def close(self) -> None:
         """Give back the file. Safe to call twice; a later use opens it again."""

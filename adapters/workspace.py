@@ -19,8 +19,16 @@ from adapters.locks import alone
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
 from domain.event import iso_utc
 from projections import timeline
+from projections.access import AccessView
+from projections.beliefs import BeliefsView
+from projections.conflicts import ConflictsView
+from projections.counters import CountersView
 from projections.decisions import DecisionsView
+from projections.facts import FactsView
+from projections.links import LinksView
 from projections.loop import Progress, catch_up, rebuild, remove_database
+from projections.notes import NotesView
+from projections.policies import PoliciesView
 from projections.registry import RegistryView
 from projections.timeline import TimelineView
 from projections.view import View, ViewsFile
@@ -38,7 +46,19 @@ def new_ledger_id() -> str:
 
 def make_views() -> list[View]:
     """Every SQL view of this program."""
-    return [DecisionsView(), RegistryView(), TimelineView()]
+    return [
+        DecisionsView(),
+        RegistryView(),
+        TimelineView(),
+        AccessView(),
+        FactsView(),
+        ConflictsView(),
+        LinksView(),
+        CountersView(),
+        PoliciesView(),
+        NotesView(),
+        BeliefsView(),
+    ]
 
 
 @dataclass(frozen=True)
@@ -75,6 +95,16 @@ class Paths:
     def lock(self) -> Path:
         """Held while the workspace is made, or its views are rebuilt."""
         return self.folder / "workspace.lock"
+
+    @property
+    def upkeep_lock(self) -> Path:
+        """Held by one run of upkeep at a time."""
+        return self.folder / "upkeep.lock"
+
+    @property
+    def maintain_lock(self) -> Path:
+        """Held by the one `tht maintain` of a workspace."""
+        return self.folder / "maintain.lock"
 
 
 class Workspace:
@@ -156,13 +186,17 @@ class Workspace:
 
     def _rebuild_views(self, names: tuple[str, ...], progress: Progress | None) -> list[View]:
         if self._views_are_damaged():
-            if "file" in self.__dict__:
-                self.file.close()
-                del self.__dict__["file"]
-            remove_database(self.paths.views)
+            self.forget_views()
         views = self.views_named(names)
         rebuild(self.ledger, self.file, views, self.paths.scratch, progress)
         return views
+
+    def forget_views(self) -> None:
+        """Remove the views' file. Whatever asks for it next replays it from the first event."""
+        if "file" in self.__dict__:
+            self.file.close()
+            del self.__dict__["file"]
+        remove_database(self.paths.views)
 
     def _views_are_damaged(self) -> bool:
         """Whether the file is not as declared, or SQLite finds it unsound anywhere. A lock or a full disk is raised."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+STDIN_LIMIT = 16 * 2**20  # bytes
+
 
 class Id(click.ParamType):  # type: ignore[type-arg]  # generic only in later versions of click
     """A session's or memory's id; InvalidInput when it could not even be looked up."""
@@ -35,6 +38,9 @@ class Id(click.ParamType):  # type: ignore[type-arg]  # generic only in later ve
 
 SESSION = Id("session id")
 MEMORY = Id("memory id")
+FACT = Id("fact id")
+CONFLICT = Id("conflict id")
+POLICY = Id("policy id")
 
 
 def _said(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
@@ -51,6 +57,16 @@ at_option = click.option(
     callback=_said,
     help="As it was then: 120, 2026-03-02T10:00:00Z.",
 )
+
+
+def text_or_stdin(given: str) -> str:
+    """The text itself, or all of stdin for `-`, without its last line end."""
+    if given != "-":
+        return given
+    try:
+        return sys.stdin.buffer.read(STDIN_LIMIT).decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"stdin is no UTF-8 text: {error}") from error
 
 
 def position_of(workspace: Workspace, at: str) -> int | None:

@@ -1,4 +1,4 @@
-"""`tht audit`: session, memory, actor, log and reads. Loads neither a model nor the vector index."""
+"""`tht audit`: session, memory, fact, actor, log and reads. Loads neither a model nor the vector index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from adapters.audit import Asked, Audit
 from adapters.audit_answers import line_json
-from cli.arguments import MEMORY, SESSION, at_option
+from cli.arguments import FACT, MEMORY, SESSION, at_option
 from cli.options import Run, common, paged, pass_run
 from cli.output import cut_note, printable, show, table
 
@@ -60,6 +60,21 @@ def audit_memory(run: Run, memory_id: str, at: str) -> None:
         show(run, found.as_json(), lambda: _memory(found))
 
 
+@audit_command.command("fact")
+@click.argument("fact_id", metavar="FACT", type=FACT)
+@at_option
+@common
+@pass_run
+def audit_fact(run: Run, fact_id: str, at: str) -> None:
+    """Why a fact is believed: who said so, what it met, and what has relied on it."""
+    from adapters import audit_facts
+    from cli.fact_view import fact_audit
+
+    with run.opened() as workspace:
+        found = audit_facts.audit_fact(workspace, run.reader(workspace), fact_id, at)
+        show(run, found.as_json(), lambda: fact_audit(found))
+
+
 @audit_command.command("actor")
 @click.argument("who", metavar="WHO")
 @at_option
@@ -68,6 +83,7 @@ def audit_memory(run: Run, memory_id: str, at: str) -> None:
 def audit_actor(run: Run, who: str, at: str, limit: int, offset: int) -> None:
     """What a person, agent or tool did."""
     with run.opened() as workspace:
+        run.require_whole(workspace, "the audit")
         lines, total, kinds = Audit(workspace).actor(who, at=at, limit=limit, offset=offset)
         told = ", ".join(f"{kind} {count:,}" for kind, count in kinds.items()) or "nothing recorded"
         show(
@@ -84,6 +100,7 @@ def audit_actor(run: Run, who: str, at: str, limit: int, offset: int) -> None:
 @click.option("--until", default="", metavar="TIME", help="Up to this time.")
 @click.option("--session", "session_id", default="", metavar="ID", help="Only this session.")
 @click.option("--memory", "memory_id", default="", metavar="MEM", help="Only what concerns this memory.")
+@click.option("--record", default="", metavar="ID", help="Only what concerns this fact, policy, observation, …")
 @at_option
 @paged
 @pass_run
@@ -95,13 +112,15 @@ def audit_log(
     until: str,
     session_id: str,
     memory_id: str,
+    record: str,
     at: str,
     limit: int,
     offset: int,
 ) -> None:
     """The timeline of the whole workspace, filtered."""
     with run.opened() as workspace:
-        asked = Asked(who, kind, session_id, memory_id, since, until, at)
+        run.require_whole(workspace, "the audit")
+        asked = Asked(who, kind, session_id, memory_id, since, until, at, record)
         lines, total = Audit(workspace).log(asked, limit=limit, offset=offset)
         show(
             run,
@@ -113,19 +132,23 @@ def audit_log(
 @audit_command.command("reads")
 @of_actor
 @click.option("--memory", "memory_id", default="", metavar="MEM", help="Who was shown this memory.")
+@click.option("--fact", "fact_id", default="", metavar="FACT", help="Who was shown this fact.")
 @paged
 @pass_run
-def audit_reads(run: Run, memory_id: str, who: str, limit: int, offset: int) -> None:
-    """Who was shown which memories, when, in which session."""
+def audit_reads(run: Run, memory_id: str, fact_id: str, who: str, limit: int, offset: int) -> None:
+    """Who was shown which memories and facts, when, how, in which session."""
     with run.opened() as workspace:
-        reads, total = Audit(workspace).reads(memory_id=memory_id, actor=who, limit=limit, offset=offset)
+        run.require_whole(workspace, "the audit")
+        ref = f"memory:{memory_id}" if memory_id else fact_id
+        reads, total = Audit(workspace).reads(ref=ref, actor=who, limit=limit, offset=offset)
         rows = [
             (
                 one.position,
                 _time(one.at),
                 one.actor,
+                one.mode,
                 one.session_id,
-                " ".join(ref.partition(":")[2] for ref in one.refs),
+                " ".join(ref.removeprefix("memory:") for ref in one.refs),
             )
             for one in reads
         ]
@@ -134,7 +157,7 @@ def audit_reads(run: Run, memory_id: str, who: str, limit: int, offset: int) -> 
             {"reads": [one.as_json() for one in reads], "total": total},
             lambda: table(
                 "",
-                ("position", "time (UTC)", "who", "session", "shown, best first"),
+                ("position", "time (UTC)", "who", "by", "session", "shown, best first"),
                 rows,
                 cut=cut_note(len(reads), total, offset),
             ),

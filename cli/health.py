@@ -58,7 +58,7 @@ def doctor_command(run: Run, ctx: click.Context) -> None:
     from adapters.doctor import Doctor
 
     with run.opened() as workspace:
-        checks = list(Doctor(workspace, os.environ).checks())
+        checks = list(Doctor(workspace, os.environ, run.reader(workspace)).checks())
     broken = [check for check in checks if check.state == "broken"]
     show(
         run,

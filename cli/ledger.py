@@ -91,6 +91,7 @@ def show_log(run: Run, stream: str, kind: str, by: str, after: int, limit: int, 
     from adapters.ledger_log import Wanted, log
 
     with run.opened() as workspace:
+        run.require_whole(workspace, "the ledger's log")
         entries, total = log(workspace.ledger, Wanted(stream, kind, by, after), limit=limit, offset=offset)
         show(
             run,

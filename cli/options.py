@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from domain.access import accept_role
 from domain.errors import InvalidInput
 from domain.text import accept_actor, accept_text
+from projections.scope import Reader
 
 if TYPE_CHECKING:
     from adapters.ledger import By
@@ -30,6 +32,7 @@ class Run:
     home: str = ""
     workspace: str = ""
     actor: str = ""
+    role: str = ""
     json: bool = False
     quiet: bool = False
     no_color: bool = False
@@ -56,6 +59,23 @@ class Run:
         """Who acts: --actor, THT_ACTOR, `default`, the setting `actor`, or the person who is logged in."""
         named = self.given_actor or default or str(workspace.config.value("actor")) or f"human:{_login()}"
         return accept_actor(named)
+
+    @property
+    def role_name(self) -> str:
+        """The agent role named on the line or in THT_ROLE, normalised; empty for somebody who acts in none."""
+        given = self.role or os.environ.get("THT_ROLE", "")
+        return accept_role(given) if given else ""
+
+    def reader(self, workspace: Workspace) -> Reader:
+        """Who reads, for the scope of what they may see."""
+        return Reader(self.actor_in(workspace), self.role_name)
+
+    def require_whole(self, workspace: Workspace, what: str) -> None:
+        """AccessDenied for a command that shows the whole workspace, where anything is closed to whoever gives it."""
+        from adapters.knowledge import require_whole
+
+        if self.role_name or workspace.config.value("access.default") == "none":  # else no row closes anything
+            require_whole(workspace, self.reader(workspace), what)
 
     @contextmanager
     def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
@@ -85,7 +105,7 @@ class Run:
             accept_text(key, "--idempotency-key", limit=200, required=True)
             if "#" in key:
                 raise InvalidInput("--idempotency-key must not contain #")
-        return By(self.actor_in(workspace, default), "", accept_text(reason, "--reason"), key, dry_run)
+        return By(self.actor_in(workspace, default), self.role_name, accept_text(reason, "--reason"), key, dry_run)
 
 
 def run_of(ctx: click.Context) -> Run:
@@ -110,6 +130,7 @@ def common(command: F) -> F:
         click.option("--home", metavar="DIR", help="Where workspaces live (THT_HOME).", **_kept(keep("home"))),
         click.option("--workspace", metavar="NAME", help="Which one (THT_WORKSPACE).", **_kept(keep("workspace"))),
         click.option("--actor", metavar="WHO", help="Who acts: human:ada (THT_ACTOR).", **_kept(keep("actor"))),
+        click.option("--role", metavar="ROLE", help="The agent role it acts in (THT_ROLE).", **_kept(keep("role"))),
         click.option("--json", is_flag=True, help="Print JSON for programs.", **_kept(keep("json"))),
         click.option("--quiet", is_flag=True, help="Print no more than asked for.", **_kept(keep("quiet"))),
         click.option("--no-color", is_flag=True, help="No colours (NO_COLOR).", **_kept(keep("no_color"))),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import getdoc
+from typing import TYPE_CHECKING
 
 import click
 
 from cli.health import findings_table, projections_table
 from cli.options import Run, common, pass_run
 from cli.output import progress, show, table
+
+if TYPE_CHECKING:
+    from adapters.projecting import ProjectionStatus
 
 names_argument = click.argument("names", nargs=-1, metavar="[NAME]…")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done; do nothing.")
@@ -93,8 +98,12 @@ def rebuild_projections(run: Run, names: tuple[str, ...], dry_run: bool) -> None
         show(
             run,
             {"projections": [one.as_json() for one in done], "position": position, "dry_run": dry_run},
-            lambda: f"{word} {', '.join(one.name for one in done)} from {position:,} events",
+            lambda: f"{word} {_named(names, done)} from {position:,} events",
         )
+
+
+def _named(names: tuple[str, ...], done: Sequence[ProjectionStatus]) -> str:
+    return ", ".join(one.name for one in done) if names else f"all {len(done)} views"
 
 
 @projection_command.command("verify")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-STATUSES = ("live", "merged", "superseded", "retired", "history", "all")
+STATUSES = ("live", "merged", "superseded", "retired", "erased", "history", "all")
 
 DETAIL = 200  # characters of a detail in the list
 

@@ -61,6 +61,9 @@ class Relation:
         return replace(self, finer=finer, differs=self.differs[::-1])
 
 
+UNRELATED = Relation("distinct", "they share too little to be about the same thing")  # what no rule claims
+
+
 def relation(existing: str, candidate: str) -> Relation:
     """How `candidate` stands to `existing`. Never raises, is linear in the length of both, and answers the same twice.
 
@@ -79,7 +82,7 @@ def _place(side: Statement) -> tuple[str, str]:
 
 def _decided(pair: Pair) -> Relation:
     found = next((found for rule in RULES if (found := rule(pair)) is not None), None)
-    return found or Relation("distinct", "they share too little to be about the same thing")
+    return found or UNRELATED
 
 
 # -- the rules ---------------------------------------------------------------------------------------------------------

@@ -61,6 +61,17 @@ VERACITY_WEIGHTS: Mapping[str, float] = MappingProxyType(
 GIVEN_VERACITIES = ("stated", "inferred", "imported", "tool")  # `unknown` is only for imported old data
 
 
+def parse_curve(text: str) -> Curve:
+    """`0.8 720`: k and η in hours, both over 0. InvalidInput says what is taken."""
+    try:
+        k, eta = (float(part) for part in text.split())
+    except ValueError:
+        raise InvalidInput(f"{text!r} is no curve", "write k and η in hours, as in: 0.8 720") from None
+    if not (0 < k <= 10 and 0 < eta < float("inf")):
+        raise InvalidInput(f"{text!r} is no curve: k is over 0 and at most 10, η over 0 hours")
+    return Curve(k, eta)
+
+
 def curve_for(memory_type: str, curves: Mapping[str, Curve] = CURVES) -> Curve:
     """The curve of a memory type; InvalidInput names the known ones."""
     found = curves.get(memory_type)
@@ -90,6 +101,11 @@ def veracity_weight(veracity: str) -> float:
     if weight is None:
         raise InvalidInput(f"{veracity!r} is no veracity", f"one of {', '.join(GIVEN_VERACITIES)}")
     return weight
+
+
+def usual_veracity(actor: str) -> str:
+    """How what an actor says is known, when they do not say: stated by a person, inferred by an agent, from a tool."""
+    return {"human": "stated", "agent": "inferred", "tool": "tool"}[actor.partition(":")[0]]
 
 
 def accept_confidence(value: float) -> float:

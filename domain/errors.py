@@ -3,7 +3,9 @@
 ThtError
 ├── InvalidInput           what was given cannot be understood                      exit 2
 ├── Refused                understood, and against a rule; nothing was written      exit 1
-│   ├── Unknown            UnknownSession, UnknownDecision, UnknownMemory, UnknownProjection, UnknownSetting
+│   ├── Unknown            UnknownSession, UnknownDecision, UnknownMemory, UnknownProjection, UnknownSetting,
+│   │                      UnknownFact, UnknownPolicy, UnknownDomain, UnknownConflict, UnknownRun, UnknownRepoScope,
+│   │                      UnknownRecord
 │   ├── NothingChanged     the command would leave everything as it is
 │   ├── WrongPhase         a decision outside the current or a reopened phase
 │   ├── SessionIsClosed
@@ -14,6 +16,11 @@ ThtError
 │   ├── ReviewerNeeded     only a person may promote
 │   ├── SelfReview         who proposes does not approve
 │   ├── MemoryNotLive      retired, merged or superseded
+│   ├── FactNotLive        retired, superseded or erased
+│   ├── AlreadyThere       what was to be made exists
+│   ├── AccessDenied       a grant closes the domain to this role; says so, and nothing of what is there
+│   ├── InsufficientMemoryPermission  a policy needs write
+│   ├── SupersessionLoop   a fact would come to replace itself
 │   ├── KeyReused          an idempotency key came back with another command
 │   ├── LostRace           somebody else was quicker, and trying again does not help
 │   ├── DriftFound         verify found something
@@ -76,6 +83,36 @@ class UnknownMemory(Unknown):
     default_hint = "tht registry list shows the memories of this workspace"
 
 
+class UnknownFact(Unknown):
+    default_hint = "tht fact list shows the facts of this workspace"
+
+
+class UnknownPolicy(Unknown):
+    default_hint = "tht policy list --all shows the policies of this workspace"
+
+
+class UnknownDomain(Unknown):
+    default_hint = "tht domain list shows the domains of this workspace"
+
+
+class UnknownConflict(Unknown):
+    default_hint = "tht conflicts list --all shows the conflicts of this workspace"
+
+
+class UnknownRun(Unknown):
+    default_hint = "tht audit log --kind upkeep_run shows the runs of upkeep"
+
+
+class UnknownRepoScope(Unknown):
+    default_hint = (
+        "tht domain create NAME --repo OWNER/NAME makes the repository known; tht domain list shows the others"
+    )
+
+
+class UnknownRecord(Unknown):
+    default_hint = "write mem-0001, SESSION:SEQ, session:ID, or the id of a fact, policy, note or item"
+
+
 class UnknownProjection(Unknown):
     default_hint = "tht projection list shows the projections"
 
@@ -121,6 +158,26 @@ class SelfReview(Refused):
 
 
 class MemoryNotLive(Refused):
+    pass
+
+
+class FactNotLive(Refused):
+    pass
+
+
+class AlreadyThere(Refused):
+    pass
+
+
+class AccessDenied(Refused):
+    default_hint = "tht grant explain --role ROLE --domain DOMAIN says which row decides; a person may change it"
+
+
+class InsufficientMemoryPermission(Refused):
+    pass
+
+
+class SupersessionLoop(Refused):
     pass
 
 

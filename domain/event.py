@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_origin
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from domain.errors import LedgerDamaged
 
 STREAMS = uuid5(NAMESPACE_URL, "tht:stream")
+ERASED = "[erased]"  # what is read where a text was, once it was erased
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -38,6 +39,19 @@ class Event(BaseModel):
     version: ClassVar[int]
     follows: ClassVar[bool] = False  # it may follow from another event of the same command, whose reason is not its own
     kind: ClassVar[str]  # the owner's word for it: `session.concept-clarified` is a `concept_clarified`
+    sealed: ClassVar[
+        tuple[str, ...]
+    ] = ()  # its fields that hold personal text: stored sealed, so that it can be erased
+    private: ClassVar[bool] = False  # its sealed text is for its own agent alone: no log opens it, whoever asks
+
+    def record_in(self, stream: str) -> str:
+        """The id of the record whose text its sealed fields are, as `tht erase` names it; "" without sealed fields."""
+        return str(getattr(self, "record", "")) if self.sealed else ""
+
+    @property
+    def subject_of_text(self) -> str:
+        """Whom the text is about (`person:mario`), where the event says so."""
+        return str(getattr(self, "about", "")) if self.sealed else ""
 
     def __init_subclass__(cls, *, name: str = "", version: int = 1, **kwargs: Any) -> None:
         """Without a name the class only holds fields that several events share and is never recorded."""
@@ -58,6 +72,21 @@ _UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 def registered_events() -> Mapping[str, type[Event]]:
     """Every event class imported so far, by stored name."""
     return dict(_REGISTRY)
+
+
+def is_private(name: str) -> bool:
+    """Whether the text of such events is for their own agent alone."""
+    cls = _REGISTRY.get(name)
+    return cls is not None and cls.private
+
+
+def erased_fields(name: str) -> dict[str, Any]:
+    """What stands in the sealed fields of an event once its text is erased."""
+    cls = _REGISTRY.get(name)
+    if cls is None:
+        return {}
+    lists = {field for field in cls.sealed if get_origin(cls.model_fields[field].annotation) is tuple}
+    return {field: () if field in lists else ERASED for field in cls.sealed}
 
 
 def upcaster(name: str, from_version: int) -> Callable[[Upcaster], Upcaster]:
@@ -101,7 +130,8 @@ def _first_problem(error: ValidationError) -> str:
 class Envelope:
     """One recorded event: where it stands, who did it, when and why.
 
-    `version` counts the stream from 1, `position` the whole ledger from 1 (0: not recorded yet).
+    `version` counts the stream from 1, `position` the whole ledger from 1 (0: not recorded yet). `erased`: its sealed
+    text cannot be read any more, and the event says ERASED instead.
     """
 
     stream: str
@@ -114,6 +144,7 @@ class Envelope:
     correlation_id: str
     idempotency_key: str
     event: Event
+    erased: bool = False
 
     @property
     def originator_id(self) -> UUID:

@@ -53,6 +53,15 @@ PREPOSITION_FORMS = {
     }.items()
     for form in words(forms)
 }
+QUESTION_WORDS = _set(
+    "what how who whom whose where why when which does did",
+    "cosa che come chi dove perché quando quale quali quanto quanti quante",
+    "τι πώς ποιος ποια ποιο ποιοι πού γιατί πότε πόσο πόσα πόσοι πόσες",
+)
+# Words that say nothing about what a text is about.
+FILLERS = frozenset().union(
+    FUNCTION_WORDS, COPULAS, PAST_COPULAS, PREPOSITION_FORMS, QUESTION_WORDS, *DETERMINERS.values()
+)
 BEFORE_OF = _set("prima dopo πριν μετά massimo")  # `prima del`, `πριν από`: the second word adds nothing
 OF = _set("of di")
 

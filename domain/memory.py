@@ -11,11 +11,12 @@ from typing import Literal, assert_never, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.erasure import TextErased
 from domain.errors import MemoryNotLive, NothingChanged, Refused, UnknownDecision
-from domain.event import Envelope, Event, UtcTime
+from domain.event import ERASED, Envelope, Event, UtcTime
 from domain.text import content_key
 
-Status = Literal["live", "merged", "superseded", "retired"]
+Status = Literal["live", "merged", "superseded", "retired", "erased"]
 NUMBERING = "numbering/memory"
 
 
@@ -32,6 +33,7 @@ class Source(BaseModel):
 
 
 class MemoryRecorded(Event, name="memory.memory-recorded"):
+    sealed = ("subject", "detail", "rationale", "question_context", "concepts")
     memory_id: str
     type: str
     subject: str
@@ -43,6 +45,9 @@ class MemoryRecorded(Event, name="memory.memory-recorded"):
     sources: tuple[Source, ...]
     self_reviewed: bool = False
     occurred_at: UtcTime | None = None  # imported registries only: their timestamp
+
+    def record_in(self, stream: str) -> str:
+        return self.memory_id
 
 
 class SourceAdded(Event, name="memory.source-added"):
@@ -86,7 +91,14 @@ class NumberTaken(Event, name="numbering.number-taken"):
 
 
 MemoryEvent = (
-    MemoryRecorded | SourceAdded | SourceWithdrawn | MemoryMerged | MemorySuperseded | MemoryRetired | MemoryRestored
+    MemoryRecorded
+    | SourceAdded
+    | SourceWithdrawn
+    | MemoryMerged
+    | MemorySuperseded
+    | MemoryRetired
+    | MemoryRestored
+    | TextErased
 )
 
 
@@ -114,6 +126,12 @@ class Memory:
     @property
     def live(self) -> bool:
         return self.status == "live"
+
+    @property
+    def own_sources(self) -> tuple[Source, ...]:
+        """Whatever it came from, withdrawn or not, without what it gained from memories that were merged into it."""
+        gained = {one for _, sources in self.gained for one in sources}
+        return tuple(one for one in (*self.sources, *self.withdrawn) if one not in gained)
 
 
 def evolve(memory: Memory | None, envelope: Envelope) -> Memory:
@@ -161,8 +179,16 @@ def _evolve(memory: Memory, event: MemoryEvent) -> Memory:
             return replace(memory, status="retired", successor=None)
         case MemoryRestored():
             return replace(memory, status="live", successor=None)
+        case TextErased():
+            return _erased(memory)
         case _:
             assert_never(event)
+
+
+def _erased(memory: Memory) -> Memory:
+    """As if the text had never been read: the same as a replay, which does not get to see it."""
+    bare = replace(memory, subject=ERASED, detail=ERASED, rationale=ERASED, concepts=())
+    return replace(bare, status="erased", successor=None)
 
 
 # -- decide ------------------------------------------------------------------------------------------------------------
@@ -226,6 +252,8 @@ def restore(memory: Memory, absorber: Memory | None, reason: str) -> tuple[tuple
     """
     if memory.live:
         raise NothingChanged(f"{memory.memory_id} is live already")
+    if memory.status == "erased":
+        require_live(memory)
     own: list[Event] = [MemoryRestored(memory_id=memory.memory_id, reason=reason)]
     if not memory.sources and memory.withdrawn:
         gained = {one for _, sources in memory.gained for one in sources}
@@ -259,6 +287,10 @@ def require_live(memory: Memory) -> None:
     """MemoryNotLive says what became of it and what to do."""
     if memory.live:
         return
+    if memory.status == "erased":
+        raise MemoryNotLive(
+            f"{memory.memory_id} was erased", "nothing brings an erased text back; say it in other words if it must be"
+        )
     if memory.status == "retired":
         raise MemoryNotLive(f"{memory.memory_id} is retired", f"tht registry restore {memory.memory_id} brings it back")
     word = "merged into" if memory.status == "merged" else "superseded by"

@@ -83,10 +83,10 @@ def candidates(session: Session) -> tuple[Candidate, ...]:
 
     Content that was declined in this session is not proposed again, however often it is recorded.
     """
-    declined = {_key(session.decision(seq)) for seq in session.declined}
+    declined = {_key(one) for seq in session.declined if not (one := session.decision(seq)).erased}
     groups: dict[str, list[Decision]] = {}
     for decision in session.effective:
-        if decision.reusable and decision.seq not in session.promoted and _is_own(decision):
+        if decision.reusable and decision.seq not in session.promoted and _is_own(decision) and not decision.erased:
             key = _key(decision)
             if key not in declined:
                 groups.setdefault(key, []).append(decision)
@@ -123,7 +123,7 @@ def _authors(session: Session, decision: Decision) -> frozenset[str]:
     """Everybody who said this in the session, whatever became of it: no edit, retraction or repetition by somebody
     else takes an author away."""
     key = _key(decision)
-    return frozenset(one.author for one in session.decisions if one.reusable and _key(one) == key)
+    return frozenset(one.author for one in session.decisions if one.reusable and not one.erased and _key(one) == key)
 
 
 def names_a_table(session: Session, decision: Decision) -> str:
@@ -156,6 +156,8 @@ def candidate_at(session: Session, seq: int) -> Candidate:
             raise NotACandidate(f"seq {seq} says the same as seq {one.seq} and goes with it", f"decide seq {one.seq}")
     if not decision.reusable:
         raise NotACandidate(f"seq {seq} is a {decision.type}: only a concept_clarified becomes a memory")
+    if decision.erased:
+        raise NotACandidate(f"seq {seq} was erased: there is no text left to decide about")
     if decision.standing != "effective":
         raise NotACandidate(f"seq {seq} is {decision.standing}: record it again if it holds")
     if not _is_own(decision):

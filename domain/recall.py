@@ -11,5 +11,11 @@ class MemoriesShown(Event, name="recall.memories-shown"):
     mode: str = ""  # which search
 
 
+class FactsShown(Event, name="recall.facts-shown"):
+    refs: tuple[str, ...]  # fact ids, best first
+    session_id: str = ""
+    mode: str = ""  # search, show, preamble
+
+
 def reads_stream(actor: str) -> str:
     return f"reads/{actor}"

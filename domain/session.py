@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never, cast
 
+from domain.erasure import TextErased
 from domain.errors import InvalidInput, NothingChanged, Refused, SessionIsClosed, UnknownDecision, WrongPhase
-from domain.event import Envelope, Event, UtcTime
+from domain.event import ERASED, Envelope, Event, UtcTime
 from domain.session_events import (
     DECISION_TYPES,
     LINKING,
@@ -35,6 +36,8 @@ from domain.session_events import (
     SessionOpened,
     TableExcluded,
     TablePromoted,
+    decision_record,
+    question_record,
 )
 from domain.text import SUBJECT_LIMIT, accept_id, accept_text
 
@@ -59,6 +62,7 @@ class Decision:
     source_changed: bool = False
     supersedes: int | None = None
     standing: Standing = "effective"
+    erased: bool = False  # its texts say ERASED, and nothing can be made of it any more
 
     @property
     def reusable(self) -> bool:
@@ -91,6 +95,7 @@ class Session:
     deferred: Mapping[int, Marker] = field(default_factory=dict)
     set_aside: frozenset[str] = frozenset()
     rejected: frozenset[str] = frozenset()
+    question_erased: bool = False
 
     @property
     def effective(self) -> tuple[Decision, ...]:
@@ -99,7 +104,7 @@ class Session:
     @property
     def linking_subjects(self) -> frozenset[str]:
         """Subjects of the schema linking, whatever became of it: they name tables and columns."""
-        return frozenset(decision.subject for decision in self.decisions if not decision.reusable)
+        return frozenset(one.subject for one in self.decisions if not one.reusable and not one.erased)
 
     @property
     def decided_memories(self) -> frozenset[str]:
@@ -120,7 +125,7 @@ def evolve(session: Session | None, envelope: Envelope) -> Session:
     """The session after one more recorded event."""
     event = envelope.event
     if isinstance(event, SessionOpened):
-        return Session(event.session_id, event.question, event.database)
+        return Session(event.session_id, event.question, event.database, question_erased=envelope.erased)
     if session is None:
         raise Refused(f"{envelope.stream} does not begin with its opening")
     return _evolve(session, cast("SessionEvent", event), envelope)
@@ -138,7 +143,7 @@ def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Sessio
         case SessionOpened() | PromotionRefused():
             return session
         case ConceptClarified() | TablePromoted() | TableExcluded() | ColumnPromoted() | ColumnExcluded():
-            decisions = (*session.decisions, _recorded(event, envelope.actor))
+            decisions = (*session.decisions, _recorded(event, envelope))
             again = isinstance(event, ConceptClarified)  # there is something to review once more
             return replace(session, decisions=decisions, review_closed=session.review_closed and not again)
         case DecisionRetracted(seq=seq):
@@ -166,8 +171,26 @@ def _evolve(session: Session, event: SessionEvent, envelope: Envelope) -> Sessio
             return replace(session, review_closed=True)
         case SessionClosed():
             return replace(session, closed=True)
+        case TextErased(record=record):
+            return _erased(session, record)
         case _:
             assert_never(event)
+
+
+def _erased(session: Session, record: str) -> Session:
+    """As if the text had never been read: the same as a replay, which does not get to see it."""
+    if record == question_record(session.session_id):
+        return replace(session, question=ERASED, question_erased=True)
+    decisions = (
+        _without_text(one) if decision_record(session.session_id, one.seq) == record else one
+        for one in session.decisions
+    )
+    return replace(session, decisions=tuple(decisions))
+
+
+def _without_text(decision: Decision) -> Decision:
+    bare = replace(decision, subject=ERASED, detail=ERASED, rationale=ERASED, erased=True)
+    return replace(bare, question_context=ERASED, concepts=()) if decision.reusable else bare
 
 
 def _reopened(session: Session, phase: Phase) -> Session:
@@ -194,8 +217,8 @@ def _restand(session: Session, standing: Standing, which: Callable[[Decision], b
     )
 
 
-def _recorded(event: Decided, author: str) -> Decision:
-    common = (event.seq, event.kind, event.phase, event.subject, event.detail, event.rationale, author)
+def _recorded(event: Decided, envelope: Envelope) -> Decision:
+    common = (event.seq, event.kind, event.phase, event.subject, event.detail, event.rationale, envelope.actor)
     if isinstance(event, ConceptClarified):
         return Decision(
             *common,
@@ -205,8 +228,9 @@ def _recorded(event: Decided, author: str) -> Decision:
             source_memory=event.source_memory,
             source_changed=event.source_changed,
             supersedes=event.supersedes,
+            erased=envelope.erased,
         )
-    return Decision(*common)
+    return Decision(*common, erased=envelope.erased)
 
 
 # -- decide ------------------------------------------------------------------------------------------------------------
@@ -301,6 +325,8 @@ def edit(session: Session, seq: int, new: NewDecision, reason: str) -> tuple[Eve
     old = session.decision(seq)
     if not old.reusable or new.type not in REUSABLE_TYPES:
         raise Refused(f"seq {seq} is a {old.type}, its new text a {new.type}: only clarifications are edited")
+    if old.erased:
+        raise Refused(f"seq {seq} was erased: there is no text left to edit", "record a new clarification")
     if all(getattr(old, name) == getattr(new, name) for name in _EDITED):
         raise NothingChanged(f"decision {seq} says this already")
     recorded = record(session, replace(new, supersedes=seq, phase=None))

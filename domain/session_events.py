@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from domain.erasure import TextErased
 from domain.event import Event, UtcTime
 
 Phase = Literal["F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"]
 PHASES: tuple[Phase, ...] = ("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8")  # ordered as text too
 REUSE_PHASE: Phase = "F2"
 REVIEW_PHASE: Phase = "F8"
+PREFIX = "session/"  # of the names of their streams
 
 DecisionType = Literal["concept_clarified", "table_promoted", "table_excluded", "column_promoted", "column_excluded"]
 REUSABLE_TYPES = frozenset({"concept_clarified"})
 
 
 class SessionOpened(Event, name="session.session-opened"):
+    sealed = ("question",)
     session_id: str
     question: str
     database: str = ""
+
+    def record_in(self, stream: str) -> str:
+        return question_record(stream.removeprefix(PREFIX))
 
 
 class Decided(Event):
     """What every decision holds; its subclasses are the events."""
 
+    sealed: ClassVar[tuple[str, ...]] = ("subject", "detail", "rationale")
     seq: int
     phase: Phase
     subject: str
@@ -31,8 +38,12 @@ class Decided(Event):
     rationale: str = ""
     occurred_at: UtcTime | None = None  # imported history only: when it was said
 
+    def record_in(self, stream: str) -> str:
+        return decision_record(stream.removeprefix(PREFIX), self.seq)
+
 
 class ConceptClarified(Decided, name="session.concept-clarified"):
+    sealed = (*Decided.sealed, "question_context", "concepts")
     question_context: str = ""
     concepts: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
@@ -138,6 +149,7 @@ SessionEvent = (
     | PromotionRefused
     | PromotionReviewClosed
     | SessionClosed
+    | TextErased
 )
 
 LINKING: dict[str, type[TablePromoted | TableExcluded | ColumnPromoted | ColumnExcluded]] = {
@@ -150,4 +162,14 @@ DECISION_TYPES: tuple[str, ...] = ("concept_clarified", *LINKING)
 
 
 def session_stream(session_id: str) -> str:
-    return f"session/{session_id}"
+    return f"{PREFIX}{session_id}"
+
+
+def question_record(session_id: str) -> str:
+    """How an erasure names a session's question."""
+    return f"session:{session_id}"
+
+
+def decision_record(session_id: str, seq: int) -> str:
+    """How an erasure names a decision. Within one session's stream it is never that of the question."""
+    return f"{session_id}:{seq}"

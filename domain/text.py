@@ -72,9 +72,14 @@ def _script(letter: str) -> str:
     return name if letter.isalpha() and name in ("LATIN", "CYRILLIC", "GREEK") else ""
 
 
+def actor_key(actor: str) -> str:
+    """One key for all spellings of an actor: what is theirs alone is named by it."""
+    return _fold(actor)
+
+
 def same_actor(one: str, other: str) -> bool:
     """Whether two actors are one: `human:Ada` and `human:ada` are."""
-    return _fold(one) == _fold(other)
+    return actor_key(one) == actor_key(other)
 
 
 def is_person(actor: str) -> bool:

@@ -7,7 +7,8 @@ import sqlite3
 from dataclasses import dataclass
 from typing import cast
 
-from domain.event import Envelope, iso_utc
+from domain.erasure import TextErased
+from domain.event import ERASED, Envelope, iso_utc
 from domain.session_events import (
     REUSABLE_TYPES,
     REUSE_PHASE,
@@ -29,6 +30,8 @@ from domain.session_events import (
     SessionOpened,
     TableExcluded,
     TablePromoted,
+    decision_record,
+    question_record,
 )
 from domain.text import content_key
 from projections.view import View
@@ -140,6 +143,8 @@ class DecisionsView(View):
                 db.execute(f"UPDATE {SESSIONS} SET review = 'closed' WHERE session_id = ?", (session_id,))
             case SessionClosed():
                 db.execute(f"UPDATE {SESSIONS} SET status = 'closed' WHERE session_id = ?", (session_id,))
+            case TextErased(record=record):
+                _erase(db, session_id, record)
             case _:
                 return  # not an event of a session
         db.execute(f"UPDATE {SESSIONS} SET changed_position = ? WHERE session_id = ?", (position, session_id))
@@ -171,7 +176,7 @@ def _insert_decision(db: sqlite3.Connection, session_id: str, event: Decided, en
             int(concept.source_changed) if concept else 0,
             concept.supersedes if concept else None,
             envelope.actor,
-            content_key(event.subject, event.detail) if concept else "",
+            content_key(event.subject, event.detail) if concept and not envelope.erased else "",
             "effective",
             envelope.position,
             "",
@@ -181,6 +186,21 @@ def _insert_decision(db: sqlite3.Connection, session_id: str, event: Decided, en
             envelope.position,
         ),
     )
+
+
+def _erase(db: sqlite3.Connection, session_id: str, record: str) -> None:
+    """The rows that a replay gives, which does not get to see the text."""
+    if record == question_record(session_id):
+        db.execute(f"UPDATE {SESSIONS} SET question = ? WHERE session_id = ?", (ERASED, session_id))
+        return
+    for seq, kind in db.execute(f"SELECT seq, type FROM {DECISIONS} WHERE session_id = ?", (session_id,)).fetchall():
+        if decision_record(session_id, seq) == record:
+            context = ERASED if kind in REUSABLE_TYPES else ""
+            db.execute(
+                f"UPDATE {DECISIONS} SET subject = ?, detail = ?, rationale = ?, question_context = ?, concepts = '[]',"
+                " content_key = '' WHERE session_id = ? AND seq = ?",
+                (ERASED, ERASED, ERASED, context, session_id, seq),
+            )
 
 
 def _listed(values: tuple[str, ...]) -> str:
@@ -267,6 +287,7 @@ def sessions_with_candidates(db: sqlite3.Connection) -> list[str]:
     rows = db.execute(
         f"""SELECT DISTINCT session_id FROM {DECISIONS}
             WHERE type = 'concept_clarified' AND standing = 'effective' AND outcome IN ('', 'deferred')
+                AND content_key <> ''
                 AND (source_memory IS NULL OR source_changed)
             ORDER BY session_id"""
     )
@@ -276,6 +297,14 @@ def sessions_with_candidates(db: sqlite3.Connection) -> list[str]:
 def reuses_of(db: sqlite3.Connection, memory_id: str) -> list[sqlite3.Row]:
     """The decisions that applied a memory, in order of recording."""
     return db.execute(f"SELECT * FROM {DECISIONS} WHERE source_memory = ? ORDER BY position", (memory_id,)).fetchall()
+
+
+def saying(db: sqlite3.Connection, content_key: str) -> list[tuple[str, int]]:
+    """Session and seq of every clarification with this content, whatever became of it, in order of recording."""
+    rows = db.execute(
+        f"SELECT session_id, seq FROM {DECISIONS} WHERE content_key = ? ORDER BY position", (content_key,)
+    )
+    return [(str(row[0]), int(row[1])) for row in rows]
 
 
 def decision_row(db: sqlite3.Connection, session_id: str, seq: int) -> sqlite3.Row | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent, ThtError
 from domain.event import Envelope
-from projections.view import Standing, View, ViewsFile
+from projections.view import Parked, Standing, View, ViewsFile
 
 PAGE = 500  # events
 
@@ -77,11 +77,13 @@ def catch_up(
     With `fail_fast` an event that cannot be applied raises PoisonEvent; else its stream is parked in that view.
     """
     followers = tuple(views) or file.views
-    goal = ledger.head().position if until is None else until
-    for view in followers:
-        require_same_history(f"the view {view.name}", file.standing(view), ledger, "tht projection rebuild")
+    head = ledger.head()
+    goal = head.position if until is None else until
+    for standing, view in dict(zip(file.standings(followers), followers, strict=True)).items():
+        if (standing.position, standing.chain) != (head.position, head.chain):
+            require_same_history(f"the view {view.name}", standing, ledger, "tht projection rebuild")
     while True:
-        standings = [file.standing(view) for view in followers]
+        standings = file.standings(followers)
         start = min(standing.position for standing in standings)
         if start >= goal:
             return start
@@ -106,18 +108,19 @@ def _apply_page(
     behind = [
         (view, before) for view, before in zip(views, standings, strict=True) if before.position < reached.position
     ]
+    parked = file.parked()
     try:
         try:
             with _claimed(file, behind, reached) as db:
                 for view, before in behind:
-                    for event in _wanted(file, view, before, page):
+                    for event in _wanted(parked, view, before, page):
                         _apply(db, view, event)
         except PoisonEvent:
             if fail_fast:
                 raise
             with _claimed(file, behind, reached) as db:
                 for view, before in behind:
-                    _apply_or_park(file, db, view, _wanted(file, view, before, page))
+                    _apply_or_park(file, db, view, _wanted(parked, view, before, page))
     except _Overtaken:
         return  # another process applied this page; the next round reads the positions again
 
@@ -131,16 +134,19 @@ def _claimed(
     file: ViewsFile, behind: Sequence[tuple[View, Standing]], reached: Standing
 ) -> Iterator[sqlite3.Connection]:
     with file.transaction() as db:
-        if not all(file.claim(view, before, reached) for view, before in behind):
+        alike: dict[Standing, list[View]] = {}
+        for view, before in behind:
+            alike.setdefault(before, []).append(view)
+        if not all(file.claim(views, before, reached) for before, views in alike.items()):
             raise _Overtaken
         yield db
 
 
 def _wanted(
-    file: ViewsFile, view: View, before: Standing, page: Sequence[Envelope | Broken]
+    parked: Sequence[Parked], view: View, before: Standing, page: Sequence[Envelope | Broken]
 ) -> list[Envelope | Broken]:
-    parked = {one.stream for one in file.parked(view)}
-    return [event for event in page if event.position > before.position and event.stream not in parked]
+    stopped = {one.stream for one in parked if (one.name, one.version) == (view.name, view.version)}
+    return [event for event in page if event.position > before.position and event.stream not in stopped]
 
 
 def _apply(db: sqlite3.Connection, view: View, event: Envelope | Broken) -> None:

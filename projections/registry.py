@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from domain.event import Envelope, iso_utc
+from domain.erasure import TextErased
+from domain.event import ERASED, Envelope, iso_utc
 from domain.memory import (
     MemoryMerged,
     MemoryRecorded,
@@ -26,6 +28,7 @@ from projections.view import View
 MEMORIES = "registry_v1_memories"
 SOURCES = "registry_v1_sources"
 TEXT = "registry_v1_text"
+TEXTS = ("subject", "detail", "rationale", "question_context")  # its columns
 WORDS = "registry_v1_words"  # how many records have each word of TEXT
 COMMON_FROM = 1000  # memories; in a smaller registry every word counts
 
@@ -104,6 +107,9 @@ class RegistryView(View):
                 _become(db, memory_id, "retired", None, envelope)
             case MemoryRestored(memory_id=memory_id):
                 _become(db, memory_id, "live", None, envelope)
+            case TextErased(memory_id=memory_id) if memory_id:
+                _erase(db, memory_id)
+                _become(db, memory_id, "erased", None, envelope)
             case _:
                 return
 
@@ -183,6 +189,27 @@ def _become(db: sqlite3.Connection, memory_id: str, status: str, successor: str 
     _touch(db, memory_id, envelope)
 
 
+def _erase(db: sqlite3.Connection, memory_id: str) -> None:
+    """The rows that a replay gives, which does not get to see the text; the words leave the full-text table too."""
+    row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        return
+    texts = tuple(row[column] for column in TEXTS)
+    columns = ", ".join(TEXTS)
+    db.execute(
+        f"INSERT INTO {TEXT} ({TEXT}, rowid, {columns}) VALUES ('delete', ?, ?, ?, ?, ?)", (row["number"], *texts)
+    )
+    gone = (ERASED,) * len(TEXTS)
+    db.execute(f"INSERT INTO {TEXT} (rowid, {columns}) VALUES (?, ?, ?, ?, ?)", (row["number"], *gone))
+    bare = replace(
+        _record_of(row), subject=ERASED, detail=ERASED, rationale=ERASED, question_context=ERASED, concepts=()
+    )
+    db.execute(
+        f"UPDATE {MEMORIES} SET {' = ?, '.join(TEXTS)} = ?, concepts = '[]', content_hash = ? WHERE id = ?",
+        (*gone, digest(bare.index_text), memory_id),
+    )
+
+
 def _touch(db: sqlite3.Connection, memory_id: str, envelope: Envelope) -> None:
     db.execute(f"UPDATE {MEMORIES} SET changed_position = ? WHERE id = ?", (envelope.position, memory_id))
 
@@ -203,7 +230,7 @@ def entry_of_stream(db: sqlite3.Connection, stream: str) -> Entry | None:
 def list_entries(
     db: sqlite3.Connection, *, status: str = "", limit: int = -1, offset: int = 0
 ) -> tuple[list[Entry], int]:
-    """Memories by number, and how many in all. `status`: live, merged, superseded, retired, history or ''."""
+    """Memories by number, and how many in all. `status`: live, merged, superseded, retired, erased, history or ''."""
     where, values = _status_filter(status)
     total: int = db.execute(f"SELECT count(*) FROM {MEMORIES} {where}", values).fetchone()[0]
     rows = db.execute(f"SELECT * FROM {MEMORIES} {where} ORDER BY number LIMIT ? OFFSET ?", (*values, limit, offset))

@@ -9,14 +9,17 @@ from typing import Any, Literal
 from domain import session as sessions
 from domain.event import Envelope
 from domain.promotion import candidates, names_a_table
-from domain.session import Marker, Session
+from domain.session import Decision, Marker, Session
 
 State = Literal["approved", "declined"]
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryMemory:
-    """A clarification that a reviewer decided about. Texts are Markdown. `flag` says when its source fell away."""
+    """A clarification that a reviewer decided about. Texts are Markdown.
+
+    `flag` says when its source fell away or was erased.
+    """
 
     state: State
     subject: str
@@ -100,5 +103,11 @@ def _marked(session: Session, markers: Mapping[int, Marker], state: State) -> It
                 seq=seq,
                 by=marker.by,
                 reason=marker.reason,
-                flag="" if decision.standing == "effective" or state == "declined" else "source no longer effective",
+                flag=_flag(decision, state),
             )
+
+
+def _flag(decision: Decision, state: State) -> str:
+    if decision.erased:
+        return "erased"
+    return "" if decision.standing == "effective" or state == "declined" else "source no longer effective"

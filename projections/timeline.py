@@ -6,16 +6,17 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from domain.event import Envelope, Event, iso_utc
+from domain.erasure import TextErased
+from domain.event import ERASED, Envelope, Event, iso_utc
 from domain.session_events import Decided
 from projections.view import View
 
-EVENTS = "timeline_v1_events"
+EVENTS = "timeline_v2_events"
 
 
 class TimelineView(View):
     name = "timeline"
-    version = 1
+    version = 2
     tables = (EVENTS,)
     schema = (
         f"""CREATE TABLE IF NOT EXISTS {EVENTS} (
@@ -31,20 +32,25 @@ class TimelineView(View):
             session_id TEXT NOT NULL,
             seq INTEGER,
             memory_id TEXT NOT NULL,
-            what TEXT NOT NULL
+            what TEXT NOT NULL,
+            record TEXT NOT NULL
         ) STRICT""",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_session ON {EVENTS} (session_id, position)",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_memory ON {EVENTS} (memory_id, position)",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_actor ON {EVENTS} (actor, position)",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_at ON {EVENTS} (at, position)",
+        f"CREATE INDEX IF NOT EXISTS {EVENTS}_record ON {EVENTS} (record) WHERE record <> ''",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_together ON {EVENTS} (correlation_id)",
     )
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         event = envelope.event
+        if isinstance(event, TextErased):
+            where = "record = ? AND stream = ?"
+            db.execute(f"UPDATE {EVENTS} SET what = ? WHERE {where}", (ERASED, event.record, envelope.stream))
         session_id = envelope.stream.removeprefix("session/") if envelope.stream.startswith("session/") else ""
         db.execute(
-            f"INSERT INTO {EVENTS} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO {EVENTS} VALUES ({', '.join('?' * 14)})",
             (
                 envelope.position,
                 iso_utc(envelope.at),
@@ -58,7 +64,8 @@ class TimelineView(View):
                 session_id,
                 getattr(event, "seq", None),
                 getattr(event, "memory_id", ""),
-                describe(event),
+                ERASED if envelope.erased else describe(event),
+                event.record_in(envelope.stream) or str(getattr(event, "record", "")),
             ),
         )
 
@@ -83,6 +90,8 @@ _SHOWN = (
     "sources",
     "merged_from",
     "refs",
+    "record",
+    "about",
 )
 
 
@@ -110,6 +119,9 @@ class Line:
     what: str
 
 
+_LINE = ", ".join(Line.__slots__)
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which lines are wanted; an empty field takes all. Times are ISO 8601 in UTC, `since` inclusive, `until` too."""
@@ -121,13 +133,16 @@ class Filter:
     since: str = ""
     until: str = ""
     max_position: int | None = None
+    record: str = ""
 
 
 def lines(db: sqlite3.Connection, wanted: Filter, *, limit: int = -1, offset: int = 0) -> tuple[list[Line], int]:
     """The lines in order of position, and how many there are in all."""
     where, values = _conditions(wanted)
     total: int = db.execute(f"SELECT count(*) FROM {EVENTS} {where}", values).fetchone()[0]
-    rows = db.execute(f"SELECT * FROM {EVENTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset))
+    rows = db.execute(
+        f"SELECT {_LINE} FROM {EVENTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset)
+    )
     return [Line(**dict(row)) for row in rows], total
 
 
@@ -140,6 +155,7 @@ def _conditions(wanted: Filter) -> tuple[str, list[object]]:
         ("at >= ?", wanted.since),
         ("at <= ?", wanted.until),
         ("position <= ?", wanted.max_position),
+        ("record = ?", wanted.record),
     ]
     used = [(text, value) for text, value in conditions if value not in ("", None)]
     where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
@@ -157,7 +173,7 @@ def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> lis
     """Every event of the same commands, in order of position."""
     found: list[Line] = []
     for correlation_id in dict.fromkeys(correlation_ids):
-        rows = db.execute(f"SELECT * FROM {EVENTS} WHERE correlation_id = ? ORDER BY position", (correlation_id,))
+        rows = db.execute(f"SELECT {_LINE} FROM {EVENTS} WHERE correlation_id = ? ORDER BY position", (correlation_id,))
         found.extend(Line(**dict(row)) for row in rows)
     return sorted(found, key=lambda line: line.position)
 

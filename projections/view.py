@@ -104,6 +104,7 @@ class ViewsFile:
             if path:
                 use_wal(self.db, LOCK_TIMEOUT)
             self.db.execute("PRAGMA synchronous=NORMAL")  # a lost page is replayed
+            self.db.execute("PRAGMA secure_delete=ON")  # a text that was erased leaves nothing behind in its place
             if not self._complete():
                 with self.transaction():
                     self._create(genesis)
@@ -214,20 +215,27 @@ class ViewsFile:
     # -- standing
 
     def standing(self, view: View) -> Standing:
-        row = self.db.execute(
-            "SELECT position, chain FROM projections WHERE name = ? AND version = ?", (view.name, view.version)
-        ).fetchone()
-        if row is None:
-            raise self._damaged(f"it does not say how far the view {view.name} has come")
-        return Standing(row["position"], row["chain"])
+        (found,) = self.standings((view,))
+        return found
 
-    def claim(self, view: View, before: Standing, after: Standing) -> bool:
-        """Move a view's position inside the current transaction; False when another process moved it first."""
+    def standings(self, views: Sequence[View]) -> list[Standing]:
+        """How far each of the views has come, all seen at one moment."""
+        rows = self.db.execute("SELECT name, version, position, chain FROM projections").fetchall()
+        held = {(row["name"], row["version"]): Standing(row["position"], row["chain"]) for row in rows}
+        for view in views:
+            if (view.name, view.version) not in held:
+                raise self._damaged(f"it does not say how far the view {view.name} has come")
+        return [held[view.name, view.version] for view in views]
+
+    def claim(self, views: Sequence[View], before: Standing, after: Standing) -> bool:
+        """Move views that stand alike inside the current transaction; False when another process moved one first."""
+        which = " OR ".join(["(name = ? AND version = ?)"] * len(views))
+        names = [part for view in views for part in (view.name, view.version)]
         moved = self.db.execute(
-            "UPDATE projections SET position = ?, chain = ? WHERE name = ? AND version = ? AND position = ?",
-            (after.position, after.chain, view.name, view.version, before.position),
+            f"UPDATE projections SET position = ?, chain = ? WHERE position = ? AND ({which})",
+            (after.position, after.chain, before.position, *names),
         )
-        return moved.rowcount == 1
+        return moved.rowcount == len(views)
 
     def parked(self, view: View | None = None) -> list[Parked]:
         rows = self.db.execute("SELECT * FROM parked ORDER BY name, version, position").fetchall()
@@ -255,6 +263,19 @@ class ViewsFile:
                     self._drop_older(view)
         finally:
             self.db.execute("DETACH DATABASE scratch")
+
+    def purge(self) -> None:
+        """Leave nothing of what was overwritten: full-text tables made anew, older versions of a view dropped, every
+        page written afresh, the log emptied. HomeNotWritable when others go on reading."""
+        with self.transaction() as db:
+            for view in self.views:
+                view.refresh_derived(db)
+                self._drop_older(view)
+        with self.translated():
+            self.db.execute("VACUUM")
+            busy = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise HomeNotWritable("the views are being read by another process", "wait for it, then try again")
 
     @staticmethod
     def _take_rows(db: sqlite3.Connection, view: View) -> None:

@@ -12,11 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from projections.invariants import gate, people, registry, sessions
+from projections.invariants import gate, guidance, knowledge, people, registry, sessions
 from projections.invariants.told import Events, Rule
 from projections.verify import Finding
 
-RULES: tuple[Rule, ...] = (*people.RULES, *sessions.RULES, *gate.RULES, *registry.RULES)
+RULES: tuple[Rule, ...] = (
+    *people.RULES,
+    *sessions.RULES,
+    *gate.RULES,
+    *registry.RULES,
+    *guidance.RULES,
+    *knowledge.RULES,
+)
 
 
 def broken_invariants(events: Events) -> Iterator[Finding]:

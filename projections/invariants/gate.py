@@ -114,12 +114,15 @@ def _own_source(envelope: Envelope, event: MemoryRecorded | SourceAdded, told: T
         if source.session_id in told.begun_here:
             what = f"{event.memory_id} claims an approval of {source} from elsewhere, but that session was held here"
             yield finding(envelope, what)
-        elif isinstance(event, MemoryRecorded) and not _says(decision, event):
+        elif isinstance(event, MemoryRecorded) and not (envelope.erased or _says(decision, event)):
             yield finding(envelope, f"{event.memory_id} does not say what its source {source} says")
 
 
 def _says(decision: Envelope, memory: MemoryRecorded) -> bool:
-    """The same clarification; what an old file did not record (`(detail not recorded)`) says nothing against it."""
+    """The same clarification; what an old file did not record (`(detail not recorded)`) says nothing against it, nor
+    what was erased."""
+    if decision.erased:
+        return True
     said = said_in(decision)
     told, kept = content(said.subject, said.detail), content(memory.subject, memory.detail)
     lost = ("(subject not recorded)", "(detail not recorded)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from domain.erasure import TextErased
 from domain.event import Envelope
 from domain.memory import MemoryMerged, MemoryRecorded, MemoryRestored, MemoryRetired, MemorySuperseded, SourceWithdrawn
 from domain.session_events import ConceptClarified, MemoryPromoted, MemoryPromotionDeclined, PromotionDeferred
@@ -16,7 +17,6 @@ from projections.invariants.told import (
     finding,
     is_imported,
     may_import,
-    said_in,
     same_content,
     session_of,
 )
@@ -52,6 +52,8 @@ def people_decide(events: Events) -> Iterator[Finding]:
             yield finding(envelope, f"seq {event.seq} was declined by {envelope.actor}, who is no person")
         elif isinstance(event, PromotionDeferred):
             yield finding(envelope, f"seq {event.seq} was deferred by {envelope.actor}, who is no person")
+        elif isinstance(event, TextErased):
+            yield finding(envelope, f"the text of {event.record} was erased by {envelope.actor}, who is no person")
         elif isinstance(event, CURATION):
             what = f"{event.kind} of {event.memory_id} is by {envelope.actor}, who is no person"
             yield finding(envelope, what)
@@ -93,8 +95,8 @@ def _authors(told: Told, session_id: str, seq: int) -> set[str]:
     decisions = told.decisions[session_id]
     if seq not in decisions:
         return set()
-    said = said_in(decisions[seq])
-    return {one.actor for one in decisions.values() if same_content(said_in(one), said)}
+    said = decisions[seq]
+    return {said.actor} | {one.actor for one in decisions.values() if same_content(one, said)}
 
 
 RULES: tuple[Rule, ...] = (

@@ -118,8 +118,12 @@ _ENDINGS = frozenset(".,;:!?…·")
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
 
 
-def same_content(one: Decided, other: Decided) -> bool:
-    return one.kind == other.kind and content(one.subject, one.detail) == content(other.subject, other.detail)
+def same_content(one: Envelope, other: Envelope) -> bool:
+    """Whether two decisions say the same. What was erased says nothing any more."""
+    if one.erased or other.erased:
+        return False
+    said, again = said_in(one), said_in(other)
+    return said.kind == again.kind and content(said.subject, said.detail) == content(again.subject, again.detail)
 
 
 def content(subject: str, detail: str) -> tuple[str, str]:

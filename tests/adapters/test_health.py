@@ -144,7 +144,9 @@ def test_views_at_different_positions_are_each_compared_where_they_stand(workspa
     for number_of_view, name in enumerate(("decisions", "registry")):
         force(workspace, ANNA, clarified(number_of_view + 1))
         Projecting(workspace).replay((name,))
-    assert [one.position for one in Projecting(workspace).status()] == [2, 3, 1]
+    positions = {one.name: one.position for one in Projecting(workspace).status()}
+    assert [positions.pop(name) for name in ("decisions", "registry")] == [2, 3]
+    assert set(positions.values()) == {1}
     assert Projecting(workspace).verify() == []
     with workspace.file.transaction() as db:
         db.execute("UPDATE decisions_v1_decisions SET detail = 'altro'")

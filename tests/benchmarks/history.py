@@ -45,7 +45,7 @@ def _write(numbers: list[int], draft: Draft) -> None:
         stream = session_stream(session_id)
         clarified = [_clarified(number, seq) for seq in range(1, 5)]
         own: list[Event] = [
-            SessionOpened(session_id=session_id, question=f"How many {_phrase(number, 4)}?"),
+            SessionOpened(session_id=session_id, question=f"How many {phrase(number, 4)}?"),
             *clarified,
             DecisionRetracted(seq=4, reason="said twice"),
             PhaseEntered(phase="F8"),
@@ -62,10 +62,10 @@ def _clarified(number: int, seq: int) -> ConceptClarified:
     return ConceptClarified(
         seq=seq,
         phase="F1",
-        subject=f"{_phrase(number + seq, 2)} {number}.{seq}",
-        detail=f"{_phrase(7 * number + seq, 12)} = `col_{number % 97}` / `col_{seq}` where code = {number}",
+        subject=f"{phrase(number + seq, 2)} {number}.{seq}",
+        detail=f"{phrase(7 * number + seq, 12)} = `col_{number % 97}` / `col_{seq}` where code = {number}",
         rationale="the reviewer's definition",
-        question_context=f"How many {_phrase(number, 4)}?",
+        question_context=f"How many {phrase(number, 4)}?",
     )
 
 
@@ -81,7 +81,7 @@ def _memory(number: int, session_id: str, clarified: ConceptClarified) -> Memory
     )
 
 
-def _phrase(start: int, length: int) -> str:
+def phrase(start: int, length: int) -> str:
     """Words as unevenly spread as in real text: half of them from the commonest forty."""
     picked = []
     state = start + 1

@@ -26,13 +26,16 @@ from uuid import uuid4
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from adapters.indexing import Indexing
+from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, make_views
+from domain.recall import FactsShown, reads_stream
 from projections import registry, search
 from projections.index.follow import points_of
 from projections.loop import catch_up
 from projections.record import Entry
 from projections.view import ViewsFile
 from tests.benchmarks.history import EVENTS_A_SESSION, make_workspace
+from tests.benchmarks.knowledge import figures, make_facts
 
 QUESTIONS = 60
 BASE_IMPORT = "import click, pydantic, eventsourcing.application"
@@ -248,6 +251,30 @@ def _some(workspace: Workspace) -> Sequence[Entry]:
     return entries
 
 
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+def fact_rows(workspace: Workspace, facts: int) -> Iterator[Row]:
+    """Facts, warm, in this process, each against a durable append of one event in the same workspace."""
+    appending = _append_time(workspace)
+    for what, (p50, p95), goal in figures(workspace):
+        for name, value in (("p50", p50), ("p95", p95)):
+            against = "a durable append of one event, p50"
+            yield Row(f"{what}, {name}", facts, value, "ms", against, value / appending, goal)
+
+
+def _append_time(workspace: Workspace) -> float:
+    def append(number: int) -> None:
+        def work(draft: Draft) -> None:
+            stream = reads_stream("tool:benchmark")
+            draft.last(stream)
+            draft.append(stream, [FactsShown(refs=(f"fact-{number}",), mode="benchmark")])
+
+        workspace.ledger.transact(work, By("tool:benchmark"), ("bench", number))
+
+    return percentiles(append, QUESTIONS)[0]
+
+
 # -- command line ------------------------------------------------------------------------------------------------------
 
 
@@ -291,6 +318,9 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
             workspace.caught_up()
             yield from index_rows(workspace, size)
             yield from search_rows(workspace, size)
+    for size in sizes:
+        with make_facts(folder / f"facts-{size}", size) as workspace:
+            yield from fact_rows(workspace, size)
 
 
 def main() -> None:
@@ -298,6 +328,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the rows")
     parser.add_argument("--sizes", default="1000,10000,100000", help="events or memories, comma-separated")
     options = parser.parse_args()
+    for name in [name for name in os.environ if name.startswith("THT_")]:
+        del os.environ[name]  # what is measured is what is configured here
     sizes = [int(size) for size in options.sizes.split(",")]
     found = []
     print(f"{'what':<62} {'n':>8} {'value':>12} {'unit':<10} {'ratio':>7} {'goal':<12} against")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -140,9 +141,12 @@ def test_another_or_an_edited_ledger_is_refused(tht: Tht, tmp_path: Path) -> Non
     tht("export", file)
     tht("session", "open", "mine", "--question", "Why?", "--workspace", "b")
     assert tht.refused("import", file, "--workspace", "b") == "OtherHistory"
-    file.write_text(file.read_text().replace("counted once", "counted twice"))
+    whole = file.read_text()
+    file.write_text(whole.replace('"phase":"F1"', '"phase":"F2"').replace('"phase":"F3"', '"phase":"F2"'))
     assert tht.refused("import", file, "--workspace", "c") == "Refused"
     assert "line 3: the chain is broken" in tht("import", file, "--workspace", "c").err
+    file.write_text(re.sub('"key":"[^"]{44}"', f'"key":"{"A" * 43}="', whole))
+    assert "its sealed text does not open" in tht("import", file, "--workspace", "c").err
 
 
 def test_backup_and_restore(tht: Tht, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_sound_ledger_verifies(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("change", "value"),
     [
-        ("state = replace(state, 'ablazione', 'abrasione')", None),
+        ("state = replace(state, 'human:anna', 'human:anne')", None),
         ("topic = ?", "session.table-promoted"),
         ("chain = ?", b"0" * 32),
         ("originator_id = ?", "not a stream id"),
@@ -38,7 +38,11 @@ def test_a_sound_ledger_verifies(bench: Bench) -> None:
 def test_a_changed_event_is_found_at_its_position(bench: Bench, change: str, value: object) -> None:
     """Whatever is changed in the event at position 2: verify names it, and no command ends in a traceback."""
     bench.one_memory()
-    column = change if value is not None else "state = CAST(replace(CAST(state AS TEXT), 'ablaz', 'abras') AS BLOB)"
+    column = (
+        change
+        if value is not None
+        else "state = CAST(replace(CAST(state AS TEXT), 'human:anna', 'human:anne') AS BLOB)"
+    )
     bench.tamper(bench.ledger, f"UPDATE events SET {column} WHERE position = 2", *([] if value is None else [value]))
     for command in (("ledger", "verify"), ("verify",), ("verify", "--ledger-only")):
         told = bench.json(*command, code=1)
@@ -54,7 +58,7 @@ def test_a_byte_flipped_in_the_file_is_found(bench: Bench) -> None:
     bench.one_memory()
     bench.tamper(bench.ledger, "UPDATE head SET position = position")  # checkpoints the write-ahead log on close
     content = bytearray(bench.ledger.read_bytes())
-    spot = content.index(b"Quante ablazioni")
+    spot = content.index(b'"database":""')
     content[spot] ^= 0x01
     bench.ledger.write_bytes(bytes(content))
     told = bench.json("ledger", "verify", code=1)
@@ -62,7 +66,7 @@ def test_a_byte_flipped_in_the_file_is_found(bench: Bench) -> None:
 
 
 def test_a_cut_tail_is_noticed_by_a_head_kept_elsewhere(bench: Bench) -> None:
-    """What the chain alone cannot prove: the tail and the head's row are gone together."""
+    """What the chain alone cannot prove: the tail, its keys and the head's row are gone together."""
     bench.one_memory()
     kept = bench.ok("ledger", "head").strip()
     assert bench.json("ledger", "verify", "--head", kept)["ok"]
@@ -70,6 +74,9 @@ def test_a_cut_tail_is_noticed_by_a_head_kept_elsewhere(bench: Bench) -> None:
     told = bench.json("ledger", "verify", code=1)
     assert "cut tail" in told["findings"][0]["what"]
     bench.tamper(bench.ledger, "UPDATE head SET position = 2, chain = (SELECT chain FROM events WHERE position = 2)")
+    (found,) = bench.json("ledger", "verify", code=1)["findings"]
+    assert "a key to a sealed text and no event" in found["what"]
+    bench.tamper(bench.ledger, "DELETE FROM seals WHERE position > 2")
     assert bench.json("ledger", "verify")["ok"]
     (found,) = bench.json("ledger", "verify", "--head", kept, code=1)["findings"]
     assert "cut tail" in found["what"]

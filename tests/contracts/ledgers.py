@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -24,6 +25,12 @@ def ticking() -> Callable[[], datetime]:
     """A clock that moves by one second each time that it is read."""
     ticks = itertools.count()
     return lambda: START + timedelta(seconds=next(ticks))
+
+
+def predictable() -> Callable[[int], bytes]:
+    """Bytes for keys and nonces, the same for every ledger: two that record the same store the same."""
+    drawn = itertools.count()
+    return lambda count: hashlib.sha256(str(next(drawn)).encode()).digest()[:count]
 
 
 class Backend(Protocol):
@@ -58,7 +65,7 @@ class Sqlite:
         return ledger
 
     def reopen(self) -> Ledger:
-        return Ledger(self.path, ticking())
+        return Ledger(self.path, ticking(), predictable())
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(self.path)) as db, db:

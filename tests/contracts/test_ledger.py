@@ -87,9 +87,9 @@ def test_a_command_without_events_or_on_a_dry_run_writes_nothing(ledger: Ledger)
 def test_all_streams_of_a_command_are_recorded_or_none(ledger: Ledger) -> None:
     append(ledger, ("session/a", opened("a")))
     free, taken = opened("b"), ledger.load("session/a")[0]
-    draft = Draft(ledger, {"session/b": 0})
+    draft = Draft(ledger, ADA, START, {"session/b": 0})
     draft.append("session/b", (free,))
-    both = [*draft.envelopes(ADA, START, ""), taken]
+    both = [*draft.envelopes(""), taken]
     with pytest.raises(IntegrityError):
         ledger.store.put(both)
     assert ledger.load("session/b") == []

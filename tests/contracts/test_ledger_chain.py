@@ -7,6 +7,7 @@ import json
 import sqlite3
 
 import pytest
+from eventsourcing.persistence import StoredEvent
 
 from adapters.ledger import Ledger
 from domain.errors import LedgerDamaged
@@ -94,7 +95,7 @@ def test_an_event_of_a_newer_program_is_handed_on_as_broken_and_the_chain_still_
     append(ledger, ("session/a", opened("a")))
     stored = ledger.mapper.to_stored_event(ledger.load("session/a")[0])
     newer = json.loads(stored.state) | {"v": 99}
-    ledger.recorder.insert_events([type(stored)(stored.originator_id, 2, stored.topic, json.dumps(newer).encode())])
+    ledger.recorder.insert_events([StoredEvent(stored.originator_id, 2, stored.topic, json.dumps(newer).encode())])
     append(ledger, ("session/b", opened("b")))
     first, broken, last = ledger.read(0)
     assert isinstance(broken, Broken)

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from eventsourcing.persistence import StoredEvent
 
 from adapters.ledger import By, Ledger
 from adapters.ledger_check import first_fault
@@ -95,7 +96,7 @@ def test_the_end_of_a_command_does_not_hang_on_what_a_newer_program_recorded_lat
     stored = ledger.mapper.to_stored_event(ledger.load("session/a")[0])
     newer = stored.state.replace(b'"v":1', b'"v":99')
     assert newer != stored.state
-    ledger.recorder.insert_events([type(stored)(stored.originator_id, 3, stored.topic, newer)])
+    ledger.recorder.insert_events([StoredEvent(stored.originator_id, 3, stored.topic, newer)])
     assert ledger.end_of_command(4) == 4
     assert ledger.end_of_command(2) == 3
     ledger.close()

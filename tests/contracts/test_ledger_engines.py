@@ -106,7 +106,7 @@ def test_what_was_acknowledged_survives_a_power_cut(sqlite: Ledger, name: str, v
 def test_every_table_is_strict(tmp_path: Path, sqlite: Ledger) -> None:
     rows = Sqlite(tmp_path).execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
     assert {name: strict for name, strict in rows if not name.startswith("sqlite_")} == dict.fromkeys(
-        ("events", "head", "idempotency", "about"), 1
+        ("events", "head", "idempotency", "about", "seals"), 1
     )
     with pytest.raises(sqlite3.IntegrityError):
         Sqlite(tmp_path).execute("INSERT INTO events VALUES ('one', 'x', 1, 't', x'', x'')")

@@ -7,6 +7,7 @@ from pathlib import Path
 from adapters import ledger_files, ledger_import, session_files
 from adapters.backup import write_backup
 from adapters.curation import Curation
+from adapters.erasing import Erasing
 from adapters.imports import import_found, look_at
 from adapters.indexing import Indexing
 from adapters.restore import restore_backup
@@ -99,6 +100,13 @@ def import_ledger(home: Path, acknowledge: Acknowledge) -> None:
     vars(ledger_import)["BATCH"] = 6
     with create_workspace(home, "default") as workspace:
         import_found(workspace, look_at(home.parent / "ledger.jsonl"), ADA)
+        acknowledge(standing(workspace))
+
+
+def erase(home: Path, acknowledge: Acknowledge) -> None:
+    """A memory and the decision that it came from, in a home with an index."""
+    with open_home(home) as workspace:
+        Erasing(workspace).erase(("mem-0001",), ADA)
         acknowledge(standing(workspace))
 
 

@@ -90,7 +90,7 @@ def test_there_are_messages_to_look_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["registry retract x", "erase", "config unset --hard index.url", "projection list --now", "index"]
+    "words", ["registry retract x", "forget", "config unset --hard index.url", "projection list --now", "index"]
 )
 def test_what_is_not_there_is_noticed(words: str) -> None:
     assert (fault(words.split()) != "") == (words != "index")

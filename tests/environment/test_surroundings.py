@@ -14,6 +14,7 @@ import pytest
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import create_workspace, open_workspace
+from tests.contracts.ledgers import predictable
 from tests.crash.soundness import ADA, CODER, assert_index_follows, assert_sound, clarification, open_home
 from tests.environment.command import ROOT, tht, tht_process, worked
 
@@ -46,6 +47,7 @@ def stored(home: Path) -> list[tuple[object, ...]]:
 
 def record(home: Path) -> None:
     with create_workspace(home, "default", lambda: NOON) as workspace:
+        workspace.ledger.mapper.chance = predictable()
         Sessions(workspace).open("s", "che cos'è l'ablazione?", CODER)
         Sessions(workspace).record("s", clarification("ablazione", "Ἀφαίρεσις — «così»"), CODER)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from domain.erasure import TextErased
 from domain.event import Envelope, Event
 from domain.memory import (
     NUMBERING,
@@ -43,6 +44,9 @@ from domain.session_events import (
     TablePromoted,
     session_stream,
 )
+from tests.golden.facts import FACTS
+from tests.golden.guidance import GUIDANCE
+from tests.golden.upkeep import UPKEEP
 
 AT = datetime(2026, 3, 2, 10, 15, 30, 123456, tzinfo=UTC)
 SAID = datetime(2024, 11, 5, 8, 0, 0, tzinfo=UTC)
@@ -112,6 +116,7 @@ MEMORY: tuple[Event, ...] = (
 )
 
 OTHERS: tuple[tuple[str, Event], ...] = (
+    (STREAM, TextErased(record="mem-0007", about="person:mario")),
     (NUMBERING, NumberTaken(number=7, memory_id="mem-0007", stream=STREAM)),
     (
         reads_stream("agent:coder-1"),
@@ -126,6 +131,9 @@ def samples() -> list[Envelope]:
         *((session_stream("s-1"), event) for event in SESSION),
         *((STREAM, event) for event in MEMORY),
         *OTHERS,
+        *FACTS,
+        *GUIDANCE,
+        *UPKEEP,
     ]
     return [
         Envelope(stream, 3, 0, AT, "human:ada", "reviewer", "γιατί", "c0ffee", "key-1#0123456789abcdef", event)

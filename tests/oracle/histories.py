@@ -15,6 +15,7 @@ from eventsourcing.sqlite import SQLiteConnection
 from hypothesis import strategies as st
 
 from adapters.curation import Curation
+from adapters.erasing import Erasing
 from adapters.ledger import By
 from adapters.review import Review, Saved
 from adapters.sessions import Sessions
@@ -43,6 +44,7 @@ VERBS = (
     *("choose", "merge") * 6,
     *("restore", "reopen") * 3,
     *("decline", "defer", "retract", "retire", "withdraw", "supersede", "reuse") * 2,
+    *("erase",) * 3,
     *("edit", "enter", "roll_back", "close", "close_review", "open"),
 )
 
@@ -112,6 +114,7 @@ class History:
     workspace: Workspace
     accepted: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    forgotten: set[tuple[str, str]] = field(default_factory=set)  # content that no memory may say again
 
     def run(self, ops: list[Op]) -> None:
         for session_id in SESSIONS:
@@ -186,6 +189,7 @@ class History:
             revisions = {one.candidate.seq: one.candidate.revision for one in shown}
             revision = "0" * 16 if stale else revisions.get(seq, "")
             must = _must_be_promoted(session, seq, reviewer, known) and not (stale or into or replaces)
+            must = must and oracle.content(session["decisions"][seq]) not in self.forgotten
             saved: list[Saved] = []
             error = refusal(lambda: saved.append(self._approve(session_id, seq, revision, reviewer, into, replaces)))
             if error is not None:
@@ -225,6 +229,19 @@ class History:
 
     def _restore(self, a: int, *_: int) -> Callable[[], Any]:
         return lambda: Curation(self.workspace).restore(self._memory(a), By("human:ada"))
+
+    def _erase(self, a: int, b: int, c: int, d: int, e: int) -> Callable[[], Any]:
+        session_id = SESSIONS[a % 2]
+        records = (self._memory(b), f"{session_id}:{self._seq(a, b)}", f"session:{session_id}")
+        record = records[c % 3] if d % 6 == 0 else records[c % 2]
+
+        def command() -> None:
+            known = oracle.memories(events_of(self.workspace))
+            done = Erasing(self.workspace).erase((record,), By(REVIEWERS[e % 8]), with_memories=d % 2 == 0)
+            assert done.records or done.already
+            self.forgotten |= {oracle.content(known[one]) for one in done.records if one in known}
+
+        return command
 
     # -- parts
 

@@ -30,6 +30,9 @@ def same_words(text: str) -> str:
 
 
 def content(decision: Data) -> tuple[str, str]:
+    """What is compared; what was erased is like nothing else."""
+    if decision.get("erased"):
+        return "erased", f"{id(decision)}"
     return same_words(decision["subject"]), same_words(decision["detail"])
 
 
@@ -87,6 +90,10 @@ def happen(session: Data, event: Data) -> None:
         session["review_closed"] = True
     elif kind == "session_closed":
         session["closed"] = True
+    elif kind == "text_erased":
+        for seq, decision in decisions.items():
+            if event["stream"] == f"session/{data['record']}".rpartition(":")[0] and data["record"].endswith(f":{seq}"):
+                decision["erased"] = True
     elif kind != "promotion_refused":
         raise AssertionError(f"the oracle does not know {kind}")
 
@@ -107,13 +114,13 @@ def go_to(session: Data, phase: int, kind: str) -> None:
 def candidates(session: Data) -> list[Data]:
     """F8's six rules: {"seq", "covers", "authors", "deferred", "refused"} in seq order."""
     declined = [content(session["decisions"][seq]) for seq in session["declined"]]
-    tables = [same_words(one["subject"]) for one in session["decisions"].values() if one["type"] in LINKING]
+    tables = tables_of(session)
     found: list[Data] = []
     for seq in sorted(session["decisions"]):
         decision = session["decisions"][seq]
         if decision["standing"] != "effective" or decision["type"] != "concept_clarified":
             continue
-        if seq in session["promoted"] or content(decision) in declined:
+        if seq in session["promoted"] or content(decision) in declined or decision.get("erased"):
             continue
         if decision["source_memory"] and not decision["source_changed"]:
             continue
@@ -138,6 +145,11 @@ def candidates(session: Data) -> list[Data]:
     return found
 
 
+def tables_of(session: Data) -> list[str]:
+    linking = [one for one in session["decisions"].values() if one["type"] in LINKING and not one.get("erased")]
+    return [same_words(one["subject"]) for one in linking]
+
+
 def offered_again(session: Data, memory_id: str) -> bool:
     """Whether F2 may offer a memory: neither applied by an effective decision nor set aside."""
     applied = [one.get("source_memory") for one in session["decisions"].values() if one["standing"] == "effective"]
@@ -146,7 +158,7 @@ def offered_again(session: Data, memory_id: str) -> bool:
 
 def summary(session: Data) -> list[tuple[str, int, str | None, str]]:
     """(state, seq, memory, flag): approved first, then declined, each by seq, without what is no concept."""
-    tables = [same_words(one["subject"]) for one in session["decisions"].values() if one["type"] in LINKING]
+    tables = tables_of(session)
     lines: list[tuple[str, int, str | None, str]] = []
     for state, marks in (("approved", session["promoted"]), ("declined", session["declined"])):
         for seq in sorted(marks):
@@ -155,7 +167,7 @@ def summary(session: Data) -> list[tuple[str, int, str | None, str]]:
             if not marks[seq]["leads"] or hidden or decision["type"] != "concept_clarified":
                 continue
             lost = state == "approved" and decision["standing"] != "effective"
-            flag = "source no longer effective" if lost else ""
+            flag = "erased" if decision.get("erased") else "source no longer effective" if lost else ""
             lines.append((state, seq, marks[seq]["memory_id"], flag))
     return lines
 
@@ -181,8 +193,10 @@ def memories(events: list[Data]) -> dict[str, Data]:
                 "reviewer": event["actor"],
             }
             continue
-        memory = found[data["memory_id"]]
-        if kind == "source_added":
+        memory = found[data["record"] if kind == "text_erased" else data["memory_id"]]
+        if kind == "text_erased":
+            memory.update(status="erased", successor=None, erased=True)
+        elif kind == "source_added":
             memory["sources"] |= pairs
         elif kind == "source_withdrawn":
             memory["sources"] -= pairs

@@ -60,7 +60,7 @@ def test_the_views_say_what_the_oracle_says() -> None:
 
     check()
     verbs = {"record", "save", "enter", "decline", "defer", "retract", "choose", "edit", "reopen", "roll_back", "close"}
-    verbs |= {"close_review", "reuse", "retire", "withdraw", "supersede", "merge", "restore"}
+    verbs |= {"erase", "close_review", "reuse", "retire", "withdraw", "supersede", "merge", "restore"}
     assert verbs - set(accepted) == set(), accepted
     errors = {"NothingChanged", "WrongPhase", "SessionIsClosed", "UndecidedCandidates", "NotACandidate", "SelfReview"}
     errors |= {"StaleCandidate", "ReviewerNeeded", "MemoryNotLive", "UnknownMemory", "UnknownDecision", "InvalidInput"}
@@ -137,19 +137,21 @@ def check_previews(workspace: Workspace, expected: dict[str, oracle.Data]) -> No
 def reopened_by_retraction(session: oracle.Data) -> set[int]:
     """What may be undecided in a closed session: a covered decision whose deferred leader was retracted since."""
     gone = [one for seq, one in session["decisions"].items() if seq in session["deferred"] and is_gone(one)]
+    if any(one.get("erased") for one in gone):  # what they covered cannot be told any more
+        return set(session["decisions"])
     words = [oracle.content(one) for one in gone]
     return {seq for seq, one in session["decisions"].items() if oracle.content(one) in words}
 
 
 def is_gone(decision: oracle.Data) -> bool:
-    return bool(decision["standing"] != "effective")
+    return bool(decision["standing"] != "effective" or decision.get("erased"))
 
 
 def check_registry(workspace: Workspace, expected: dict[str, oracle.Data], known: dict[str, oracle.Data]) -> None:
     entries, total = Curation(workspace).list(status="")
     assert [entry.id for entry in entries] == [f"mem-{number:04d}" for number in range(1, len(expected) + 1)]
     assert total == len(expected)
-    contents = [oracle.content(memory) for memory in expected.values()]
+    contents = [oracle.content(memory) for memory in expected.values() if memory["status"] != "erased"]
     assert len(set(contents)) == len(contents)  # the same content is one memory
     for entry in entries:
         memory = expected[entry.id]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from eventsourcing.persistence import StoredEvent
 
 from adapters.ledger import Ledger
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent
@@ -187,7 +188,7 @@ def test_an_event_that_does_not_decode_is_parked_too(ledger: Ledger, path: Path)
     fill(ledger, 2)
     stored = ledger.mapper.to_stored_event(ledger.load("session/1")[0])
     newer = stored.state.replace(b'"v":1', b'"v":9')
-    ledger.recorder.insert_events([type(stored)(stored.originator_id, 2, stored.topic, newer)])
+    ledger.recorder.insert_events([StoredEvent(stored.originator_id, 2, stored.topic, newer)])
     fill_more = append(ledger, "session/9", *[event.event for event in ledger.load("session/0")])
     file = open_views(ledger, path, Lines())
     assert catch_up(ledger, file) == fill_more == 4

@@ -1,0 +1,205 @@
+"""Reading facts: one, lists, by keywords, now or as it was; within the reader's scope, and logged by ids."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.facts import Outcome
+from adapters.knowledge import curves, named_domain, named_repo, scope_for
+from adapters.ledger import By, Draft
+from adapters.workspace import Workspace, parse_time
+from domain.errors import UnknownFact
+from domain.event import Envelope, iso_utc
+from domain.recall import FactsShown, reads_stream
+from projections import beliefs, conflicts, fact_queries, links, notes
+from projections.fact_queries import FactRow, Wanted
+from projections.lexical import lexical_terms
+from projections.notes import ItemRow
+from projections.scope import Reader, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is asked about. `position`: what was known there; `as_of`: what holds at that time.
+
+    Both None: now. A time that is known but no `as_of` means that time.
+    """
+
+    position: int | None = None
+    as_of: str = ""
+
+
+NOW = Moment()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The views at a moment with what may be seen of them. `wanted` has the moment filled in."""
+
+    db: sqlite3.Connection
+    scope: Scope
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Facts with how many there are in all; `denied` says that something is closed to the reader.
+
+    `remembered`: what the reader itself keeps in mind about the question; nobody else sees that.
+    """
+
+    facts: tuple[FactRow, ...]
+    total: int
+    denied: str
+    remembered: tuple[ItemRow, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "facts": [fact.as_json() | ({"score": round(fact.score, 6)} if fact.score else {}) for fact in self.facts],
+            "total": self.total,
+            "denied": self.denied or None,
+        } | ({"remembered": [item.as_json() for item in self.remembered]} if self.remembered else {})
+
+
+@dataclass(frozen=True)
+class FactReading:
+    workspace: Workspace
+    reader: Reader
+
+    @contextmanager
+    def seen(self, moment: Moment = NOW, **wanted: str) -> Iterator[Seen]:
+        """The views at a moment. Grants are those of today: what is closed now is closed for the past as well."""
+        scope = self._scope()
+        now = iso_utc(self.workspace.clock())
+        if moment.position is None:
+            asked = Wanted(moment.as_of or now, past=bool(moment.as_of), **wanted)
+            yield Seen(self.workspace.file.db, scope, asked)
+            return
+        as_of = moment.as_of or self._time_of(moment.position)
+        with self.workspace.as_of(moment.position) as past:
+            yield Seen(past.db, scope, Wanted(as_of, past=bool(moment.as_of), **wanted))
+
+    def get(self, fact_id: str, moment: Moment = NOW) -> dict[str, Any]:
+        """A fact with its use, links, conflicts and predecessors. UnknownFact; AccessDenied where it is closed."""
+        with self.seen(moment) as seen:
+            fact = self._fact(seen, fact_id)
+            found = conflicts.list_conflicts(seen.db, seen.scope, fact_id=fact_id)[0]
+            before = [one for one in fact_queries.predecessors(seen.db, fact_id) if seen.scope.sees(one.domain)]
+            return fact.as_json() | {
+                **fact_queries.usage(seen.db, fact),
+                "origins": fact_queries.origins(seen.db, fact_id),
+                "links": [one.as_json() for one in links.neighbours(seen.db, fact_id, seen.scope)],
+                "conflicts": [one.as_json() for one in found],
+                "beliefs": [one.as_json() for one in beliefs.list_beliefs(seen.db, seen.scope, fact_id=fact_id)],
+                "replaced": [{"id": one.id, "content": one.content, "why": one.ended_for} for one in before],
+            }
+
+    def row(self, fact_id: str, moment: Moment = NOW) -> FactRow:
+        with self.seen(moment) as seen:
+            return self._fact(seen, fact_id)
+
+    def list(self, moment: Moment = NOW, *, repo: str = "", limit: int = -1, offset: int = 0, **wanted: str) -> Found:
+        """Facts in the order in which they were proposed. AccessDenied when the domain asked for is closed."""
+        with self.seen(moment, **self._named(wanted, repo)) as seen:
+            self._require(seen)
+            facts, total = fact_queries.list_facts(seen.db, seen.wanted, seen.scope, limit=limit, offset=offset)
+            return Found(tuple(facts), total, seen.scope.denied)
+
+    def search(
+        self, question: str, by: By, moment: Moment = NOW, *, repo: str = "", limit: int = 5, **wanted: str
+    ) -> Found:
+        """The facts that share words with a question; what was shown is recorded, ids only."""
+        slug = named_repo(self.workspace, repo, self._scope())
+        with self.seen(moment, **self._named(wanted, "")) as seen:
+            self._require(seen)
+            facts = fact_queries.keyword(
+                seen.db,
+                question,
+                seen.scope,
+                at=seen.wanted.as_of,
+                limit=limit,
+                repo=slug,
+                wanted=seen.wanted,
+                curves=curves(self.workspace),
+            )
+            held = self._remembered(seen, question) if moment == NOW else ()
+        if facts and not by.dry_run:
+            log_shown(self.workspace, by, [fact.id for fact in facts], "search")
+        return Found(tuple(facts), len(facts), seen.scope.denied, held)
+
+    def _remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
+        """What the reader keeps in mind that shares a word with the question, the latest first."""
+        asked = set(lexical_terms(question))
+        held = notes.items_in_mind(seen.db, self.reader.actor, seen.wanted.as_of)
+        return tuple(item for item in held if asked.intersection(lexical_terms(item.content)))
+
+    def history(self, fact_id: str) -> Sequence[Envelope]:
+        """What happened to a fact, in order. AccessDenied where its domain is closed."""
+        row = self.row(fact_id)
+        return [
+            envelope
+            for envelope in self.workspace.ledger.load(row.stream)
+            if fact_id in (getattr(envelope.event, name, "") for name in ("fact_id", "by", "record"))
+        ]
+
+    def may_be_told(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """What proposals came to, without what they met in a domain that is closed to the one who proposed."""
+        scope = self._scope()
+        return [one if scope.sees(one.domain) else one.alone for one in outcomes]
+
+    # -- parts
+
+    def _fact(self, seen: Seen, fact_id: str) -> FactRow:
+        fact = fact_queries.find_fact(seen.db, fact_id)
+        if fact is None:
+            raise UnknownFact(f"there is no fact {fact_id!r}")
+        seen.scope.require(fact.domain)
+        return fact
+
+    @staticmethod
+    def _require(seen: Seen) -> None:
+        if seen.wanted.domain:
+            seen.scope.require(seen.wanted.domain)
+
+    def _named(self, wanted: dict[str, str], repo: str) -> dict[str, str]:
+        domain = wanted.get("domain", "")
+        if not domain:
+            return wanted
+        return wanted | {"domain": named_domain(self.workspace, domain, repo, self._scope()).id}
+
+    def _scope(self) -> Scope:
+        return scope_for(self.workspace, self.reader)
+
+    def _time_of(self, position: int) -> str:
+        """The time of the event at a position; of the beginning when it is 0."""
+        found = self.workspace.ledger.page(position - 1, 1, position) if position else []
+        return iso_utc(found[0].at) if found else "0001-01-01T00:00:00.000000Z"
+
+
+def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:
+    """`at`: a position or a time, what was known then; `as_of`: a time, what holds then. InvalidInput for others."""
+    told = iso_utc(parse_time(as_of)) if as_of else ""
+    if not at:
+        return Moment(None, told)
+    position = workspace.position_at(at)
+    if not told and not at.isdecimal():
+        told = iso_utc(parse_time(at))
+    return Moment(position, told)
+
+
+def log_shown(workspace: Workspace, by: By, refs: Sequence[str], mode: str, session_id: str = "") -> None:
+    """Record which facts were shown to whom, best first, ids only; nothing when `recall.log` is off."""
+    if not refs or not workspace.config.value("recall.log"):
+        return
+    shown = FactsShown(refs=tuple(refs), session_id=session_id, mode=mode)
+
+    def work(draft: Draft) -> None:
+        stream = reads_stream(by.actor)
+        draft.last(stream)
+        draft.append(stream, (shown,))
+
+    workspace.ledger.transact(work, replace(by, reason="", idempotency_key="", dry_run=False), ("recall", mode))

@@ -1,0 +1,121 @@
+"""After an erasure: what the files of a home still hold of texts that nobody can read in the ledger any more.
+
+Views, index and cache follow from the ledger, so everything here can be done again, and is, whenever an erase is
+repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adapters.indexing import Indexing
+from adapters.locks import alone
+from adapters.workspace import Workspace
+from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
+from projections.index.follow import VERSION
+from projections.index.port import Checkpoint
+from projections.loop import remove_database
+
+NONE = "none"  # what a store says of a generation that is not there
+
+
+@dataclass(frozen=True)
+class Purging:
+    workspace: Workspace
+
+    def run(self) -> str:
+        """Clean ledger, views, index and cache; returns what became of the index: none, rebuilt, emptied.
+
+        HomeNotWritable names every part that could not be cleaned, after the others have been.
+        """
+        troubles: list[str] = []
+        index = NONE
+
+        def clean_index() -> None:
+            nonlocal index
+            index = self._clean_index()
+
+        for step in (self._clean_views, clean_index, self.workspace.ledger.recorder.purge):
+            _attempt(step, troubles)
+        if troubles:
+            raise HomeNotWritable(
+                f"erased, and nobody can read it in the ledger; but traces may be left: {'; '.join(troubles)}",
+                "run the same tht erase again when that is mended: it cleans again",
+            )
+        return index
+
+    def _clean_views(self) -> None:
+        """A view that has parked a stream did not see the erasure: then all of them are replayed at their next use."""
+        paths = self.workspace.paths
+        with alone(paths.lock, "the views are being rebuilt by another process"):
+            remove_database(paths.scratch)
+            self.workspace.caught_up()
+            if self.workspace.file.parked():
+                self.workspace.forget_views()
+            else:
+                self.workspace.file.purge()
+
+    def _clean_index(self) -> str:
+        """A new generation without the text, and the old one gone: the engine keeps the bytes of deleted points."""
+        indexing = Indexing(self.workspace)
+        found = indexing.store.describe()
+        if found["current"].startswith("unknown"):
+            raise IndexUnavailable(f"the index: {found['current']}")
+        if found["current"] == NONE:
+            self._forget_vectors(indexing, rebuilt=False)
+            if found["leftovers"] != NONE:
+                indexing.store.discard(indexing.store.begin(1))
+            self._require_alone(indexing)
+            return NONE
+        rebuilt = self._rebuilt(indexing)
+        self._forget_vectors(indexing, rebuilt=rebuilt)
+        self._require_alone(indexing)
+        return "rebuilt" if rebuilt else "emptied"
+
+    def _rebuilt(self, indexing: Indexing) -> bool:
+        """False when there is no model to do it with: the index is then empty, and filled when there is one again."""
+        try:
+            indexing.rebuild()
+        except ModelUnavailable:
+            self._empty(indexing)
+            return False
+        return True
+
+    def _empty(self, indexing: Indexing) -> None:
+        index = indexing.store.current()
+        if index is None:
+            return
+        with index:
+            before = index.checkpoint()
+        dimension = int(before.fingerprint.rpartition("/")[2]) if before else 1
+        fresh = indexing.store.begin(dimension)
+        if before:
+            genesis = self.workspace.ledger.chain_at(0) or ""
+            fresh.save_checkpoint(Checkpoint(0, genesis, before.fingerprint, before.model, VERSION))
+        indexing.store.swap(fresh)
+
+    def _forget_vectors(self, indexing: Indexing, *, rebuilt: bool) -> None:
+        """After a rebuild the cache keeps what that asked for; without one nobody knows which vectors are needed."""
+        if not self.workspace.paths.vectors.exists():
+            return
+        cache = indexing.embedder
+        if rebuilt:
+            cache.forget_unused()
+        else:
+            cache.clear()
+        if cache.notice:
+            raise HomeNotWritable(cache.notice)
+
+    @staticmethod
+    def _require_alone(indexing: Indexing) -> None:
+        left = indexing.store.describe()["leftovers"]
+        if left != NONE:
+            raise IndexUnavailable(f"the index keeps {left}, which another process has open")
+
+
+def _attempt(step: Callable[[], object], troubles: list[str]) -> None:
+    try:
+        step()
+    except ThtError as error:
+        troubles.append(error.message)

@@ -1,0 +1,321 @@
+"""`tht fact`: what holds. Propose, search, correct, supersede; nothing is ever edited in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from adapters.fact_files import read_proposals
+from adapters.fact_reading import FactReading, Found, moment_of
+from adapters.facts import Facts
+from cli.arguments import FACT, at_option
+from cli.fact_view import fact_page, fact_table, history_table, line_table, outcome_json, outcome_text, remembered_table
+from cli.options import Run, common, mutating, paged, pass_run
+from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed
+from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity
+from domain.errors import InvalidInput
+from domain.propose import ON_CONFLICT, NewFact, OnConflict
+from domain.text import accept_text
+from domain.topic_events import LinkKind
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+STATUSES = ("live", "superseded", "retired", "erased", "all")
+KINDS = ("related_to", "refines", "references")
+
+fact_argument = click.argument("fact_id", metavar="FACT", type=FACT)
+as_of_option = click.option("--as-of", default="", metavar="TIME", help="What held at that time: 2026-03-02T10:00:00Z.")
+domain_option = click.option("--domain", default="", metavar="DOMAIN", help="Only this domain.")
+repo_option = click.option("--repo", default="", metavar="REPO", help="Of this repository: a slug or owner/name.")
+
+
+@click.group("fact")
+@common
+def fact_command() -> None:
+    """Facts: what holds, how sure that is, who said so, and what it replaced."""
+
+
+# -- proposing
+
+
+@fact_command.command("propose")
+@click.argument("content", default="")
+@click.option("--domain", default="", metavar="DOMAIN", help="Where it belongs; made when it is not there.")
+@click.option("--topic", default="", metavar="TOPIC", help="A short label; facts of one topic are compared.")
+@repo_option
+@click.option("--confidence", type=float, default=None, help="0 to 1; default: the weight of the veracity.")
+@click.option("--type", "memory_type", type=click.Choice(MEMORY_TYPES), default=None, help="How it ages.")
+@click.option("--veracity", type=click.Choice(GIVEN_VERACITIES), default=None, help="How it is known.")
+@click.option("--source", "sources", multiple=True, metavar="ID", help="An observation or fact that led to it.")
+@click.option("--valid-from", default="", metavar="TIME", help="When it began to hold.")
+@click.option("--valid-until", default="", metavar="TIME", help="When it ceases to hold.")
+@click.option("--about", default="", metavar="WHO", help="Whom it is about: person:mario, for tht erase --about.")
+@click.option("--on-conflict", type=click.Choice(ON_CONFLICT), default="decide", show_default=True, help="What then.")
+@click.option("--file", "file", default="", metavar="FACTS.jsonl", help="Many at once, one JSON object a line.")
+@mutating
+@pass_run
+def propose(
+    run: Run,
+    content: str,
+    domain: str,
+    topic: str,
+    repo: str,
+    confidence: float | None,
+    memory_type: str | None,
+    veracity: str | None,
+    sources: tuple[str, ...],
+    valid_from: str,
+    valid_until: str,
+    about: str,
+    on_conflict: OnConflict,
+    file: str,
+    reason: str,
+    dry_run: bool,
+    key: str,
+) -> None:
+    """Say that something holds. It is compared with the live facts of its topic, and the outcome is told."""
+    if file:
+        if content or topic:
+            raise InvalidInput("--file brings content and topic of its own", "leave the others out")
+        propose_file(run, Path(file), domain, repo, on_conflict, reason, dry_run, key)
+        return
+    for name, value in (("CONTENT", content), ("--domain", domain), ("--topic", topic)):
+        accept_text(value, name, required=True)
+    with run.opened(create=True, dry_run=dry_run) as workspace:
+        by = run.by(workspace, reason, key, dry_run)
+        new = NewFact(
+            content,
+            topic,
+            by.actor,
+            by.role,
+            confidence,
+            memory_type or "",
+            veracity or usual_veracity(by.actor),
+            sources,
+            moment(valid_from),
+            moment(valid_until),
+            about,
+        )
+        outcome, done = Facts(workspace).propose(domain, new, by, repo=repo, on_conflict=on_conflict)
+        (told,) = FactReading(workspace, run.reader(workspace)).may_be_told([outcome])
+        if run.json:
+            print_json(outcome_json(told, done, dry_run=dry_run))
+        else:
+            say(run, outcome_text(told, dry_run=dry_run, already=done.already))
+
+
+def propose_file(
+    run: Run, path: Path, domain: str, repo: str, on_conflict: OnConflict, reason: str, dry_run: bool, key: str
+) -> None:
+    """Propose every line of a file and print what became of each. Exit code 1 when one was refused."""
+    with run.opened(create=True, dry_run=dry_run) as workspace, progress(run, "propose") as tick:
+        by = run.by(workspace, reason, key, dry_run)
+        veracity = usual_veracity(by.actor)
+        lines = read_proposals(path, by, domain=domain, repo=repo, veracity=veracity, on_conflict=on_conflict)
+        outcomes = list(Facts(workspace).propose_many(lines, by, progress=lambda done: tick(done, 0)))
+        made = [one.outcome for one in outcomes if one.outcome]
+        told = iter(FactReading(workspace, run.reader(workspace)).may_be_told(made))
+        line_table(run, [replace(one, outcome=next(told)) if one.outcome else one for one in outcomes], dry_run=dry_run)
+    if any(one.error for one in outcomes):
+        raise click.exceptions.Exit(1)
+
+
+def moment(text: str) -> datetime | None:
+    from adapters.workspace import parse_time
+
+    return parse_time(accept_text(text, "time", limit=100)) if text else None
+
+
+# -- reading
+
+
+@fact_command.command("search")
+@click.argument("question")
+@domain_option
+@repo_option
+@at_option
+@as_of_option
+@click.option("--limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
+@common
+@pass_run
+def search(run: Run, question: str, domain: str, repo: str, at: str, as_of: str, limit: int) -> None:
+    """The facts that a question is about, best first. What was shown is recorded, by ids."""
+    accept_text(question, "the question", required=True)
+    with run.opened() as workspace:
+        by = run.by(workspace, "", "", dry_run=False)
+        reading = FactReading(workspace, run.reader(workspace))
+        when = moment_of(workspace, at, as_of)
+        found = reading.search(question, by, when, repo=repo, limit=limit, domain=domain)
+        show_found(run, found, "Facts", limit=0)
+
+
+@fact_command.command("list")
+@domain_option
+@repo_option
+@click.option("--topic", default="", metavar="TOPIC", help="Only this topic, as it was written.")
+@click.option("--author", default="", metavar="WHO", help="Only what this actor said.")
+@click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True, help="Only these.")
+@at_option
+@as_of_option
+@paged
+@pass_run
+def list_command(
+    run: Run,
+    domain: str,
+    repo: str,
+    topic: str,
+    author: str,
+    status: str,
+    at: str,
+    as_of: str,
+    limit: int,
+    offset: int,
+) -> None:
+    """The facts in the order in which they were proposed."""
+    with run.opened() as workspace:
+        reading = FactReading(workspace, run.reader(workspace))
+        found = reading.list(
+            moment_of(workspace, at, as_of),
+            repo=repo,
+            limit=limit,
+            offset=offset,
+            domain=domain,
+            topic=" ".join(topic.split()),
+            author=author,
+            status="" if status == "all" else status,
+        )
+        show_found(run, found, "Facts", limit=limit, offset=offset)
+
+
+def show_found(run: Run, found: Found, title: str, *, limit: int, offset: int = 0) -> None:
+    """Print facts, and that something is closed to the reader, if it is."""
+    cut = cut_note(len(found.facts), found.total, offset) if limit else ""
+    show(run, found.as_json(), lambda: fact_table(title, found.facts, cut))
+    if found.remembered and not run.json:
+        console(run).print(remembered_table(found.remembered))
+    note(run, "" if run.json else found.denied)
+
+
+@fact_command.command("show")
+@fact_argument
+@at_option
+@as_of_option
+@common
+@pass_run
+def show_command(run: Run, fact_id: str, at: str, as_of: str) -> None:
+    """A fact: how sure it is, who said so, what it replaced, what it is linked with."""
+    with run.opened() as workspace:
+        fact = FactReading(workspace, run.reader(workspace)).get(fact_id, moment_of(workspace, at, as_of))
+        show(run, fact, lambda: fact_page(fact))
+
+
+@fact_command.command("history")
+@fact_argument
+@common
+@pass_run
+def history(run: Run, fact_id: str) -> None:
+    """What happened to a fact: who did what, when and why."""
+    with run.opened() as workspace:
+        found = FactReading(workspace, run.reader(workspace)).history(fact_id)
+        history_table(run, fact_id, found)
+
+
+# -- changing
+
+
+@fact_command.command("supersede")
+@fact_argument
+@click.option("--by", "successor", required=True, type=FACT, metavar="FACT", help="The one that holds now.")
+@mutating
+@pass_run
+def supersede(run: Run, fact_id: str, successor: str, reason: str, dry_run: bool, key: str) -> None:
+    """Let another fact take its place: it was true."""
+    with run.opened() as workspace:
+        done = Facts(workspace).supersede(fact_id, successor, run.by(workspace, reason, key, dry_run))
+        text = f"{fact_id} is superseded by {successor}"
+        show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, by=successor)
+
+
+@fact_command.command("correct")
+@fact_argument
+@click.argument("content")
+@click.option("--confidence", type=float, default=None, help="0 to 1; default: the weight of the veracity.")
+@click.option("--veracity", type=click.Choice(GIVEN_VERACITIES), default=None, help="How it is known.")
+@click.option("--valid-from", default="", metavar="TIME", help="When it began to hold; default: as the old one.")
+@click.option("--valid-until", default="", metavar="TIME", help="When it ceases to hold.")
+@mutating
+@pass_run
+def correct(
+    run: Run,
+    fact_id: str,
+    content: str,
+    confidence: float | None,
+    veracity: str | None,
+    valid_from: str,
+    valid_until: str,
+    reason: str,
+    dry_run: bool,
+    key: str,
+) -> None:
+    """Say it as it should have been said: the old wording never held."""
+    with run.opened() as workspace:
+        by = run.by(workspace, reason, key, dry_run)
+        known = veracity or usual_veracity(by.actor)
+        times = (moment(valid_from), moment(valid_until))
+        new = NewFact(content, "", by.actor, by.role, confidence, "", known, (), *times)
+        outcome, done = Facts(workspace).correct(fact_id, new, by)
+        text = f"{fact_id} is corrected by {outcome.fact_id}"
+        show_committed(run, done, text, dry_run=dry_run, fact_id=outcome.fact_id, corrects=fact_id)
+
+
+@fact_command.command("retire")
+@fact_argument
+@mutating
+@pass_run
+def retire(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> None:
+    """Take a fact out because it is wrong."""
+    with run.opened() as workspace:
+        done = Facts(workspace).retire(fact_id, run.by(workspace, reason, key, dry_run))
+        show_committed(run, done, f"{fact_id} is retired", dry_run=dry_run, fact_id=fact_id)
+
+
+@fact_command.command("restore")
+@fact_argument
+@mutating
+@pass_run
+def restore(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> None:
+    """Undo a supersession or retirement."""
+    with run.opened() as workspace:
+        done = Facts(workspace).restore(fact_id, run.by(workspace, reason, key, dry_run))
+        show_committed(run, done, f"{fact_id} is live again", dry_run=dry_run, fact_id=fact_id)
+
+
+@fact_command.command("link")
+@fact_argument
+@click.argument("other", metavar="OTHER", type=FACT)
+@click.option("--kind", type=click.Choice(KINDS), default="related_to", show_default=True, help="What the link says.")
+@click.option("--weight", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How strong, 0 to 1.")
+@click.option("--remove", is_flag=True, help="Take the link away.")
+@mutating
+@pass_run
+def link(
+    run: Run,
+    fact_id: str,
+    other: str,
+    kind: LinkKind,
+    weight: float,
+    remove: bool,
+    reason: str,
+    dry_run: bool,
+    key: str,
+) -> None:
+    """Link two facts by hand, or take a link away."""
+    with run.opened() as workspace:
+        by, facts = run.by(workspace, reason, key, dry_run), Facts(workspace)
+        done = facts.unlink(fact_id, other, kind, by) if remove else facts.link(fact_id, other, kind, weight, by)
+        text = f"{fact_id} is {'no longer ' if remove else ''}linked to {other}"
+        show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, to=other, kind=kind)

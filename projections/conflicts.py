@@ -1,0 +1,127 @@
+"""View `conflicts`: one row a pair of facts: what was found, by which rule, and what became of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from domain.conflict_case import ConflictFound, ConflictReopened, ConflictResolved, ConflictWithdrawn
+from domain.event import Envelope, iso_utc
+from projections.facts import FACTS
+from projections.scope import Scope
+from projections.view import View
+
+CONFLICTS = "conflicts_v1_conflicts"
+
+
+class ConflictsView(View):
+    name = "conflicts"
+    version = 1
+    tables = (CONFLICTS,)
+    schema = (
+        f"""CREATE TABLE IF NOT EXISTS {CONFLICTS} (
+            position INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            older TEXT NOT NULL,
+            newer TEXT NOT NULL,
+            found TEXT NOT NULL,
+            rule TEXT NOT NULL,
+            state TEXT NOT NULL,
+            winner TEXT NOT NULL,
+            at TEXT NOT NULL,
+            resolved_by TEXT NOT NULL,
+            resolved_at TEXT NOT NULL,
+            resolved_reason TEXT NOT NULL,
+            changed_position INTEGER NOT NULL
+        ) STRICT""",
+        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_state ON {CONFLICTS} (state, position)",
+        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_older ON {CONFLICTS} (older)",
+        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_newer ON {CONFLICTS} (newer)",
+    )
+
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        match envelope.event:
+            case ConflictFound() as event:
+                row = (envelope.position, event.conflict_id, *event.facts, event.found, event.rule, event.state)
+                rest = (event.winner, iso_utc(envelope.at), "", "", "", envelope.position)
+                db.execute(f"INSERT OR REPLACE INTO {CONFLICTS} VALUES ({', '.join('?' * 13)})", (*row, *rest))
+            case ConflictResolved(conflict_id=conflict, state=state, kept=kept):
+                told = (envelope.actor, iso_utc(envelope.at), envelope.reason)
+                _settle(db, conflict, state, kept, told, envelope.position)
+            case ConflictWithdrawn(conflict_id=conflict):
+                told = (envelope.actor, iso_utc(envelope.at), envelope.reason)
+                _settle(db, conflict, "withdrawn", "", told, envelope.position)
+            case ConflictReopened(conflict_id=conflict):
+                _settle(db, conflict, "open", "", ("", "", ""), envelope.position)
+            case _:
+                return
+
+
+def _settle(
+    db: sqlite3.Connection, conflict: str, state: str, winner: str, told: tuple[str, str, str], position: int
+) -> None:
+    db.execute(
+        f"UPDATE {CONFLICTS} SET state = ?, winner = ?, resolved_by = ?, resolved_at = ?, resolved_reason = ?,"
+        " changed_position = ? WHERE id = ?",
+        (state, winner, *told, position, conflict),
+    )
+
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictRow:
+    """A conflict as it is read. Times are ISO 8601 in UTC; empty when nobody has resolved it."""
+
+    position: int
+    id: str
+    older: str
+    newer: str
+    found: str
+    rule: str
+    state: str
+    winner: str
+    at: str
+    resolved_by: str
+    resolved_at: str
+    resolved_reason: str
+    changed_position: int
+
+    @property
+    def facts(self) -> tuple[str, str]:
+        return (self.older, self.newer)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "facts": list(self.facts),
+            "found": self.found,
+            "rule": self.rule,
+            "state": self.state,
+            "winner": self.winner or None,
+            "at": self.at,
+            "resolved_by": self.resolved_by or None,
+            "resolved_at": self.resolved_at or None,
+            "resolved_reason": self.resolved_reason or None,
+            "position": self.position,
+        }
+
+
+def find_conflict(db: sqlite3.Connection, conflict: str) -> ConflictRow | None:
+    row = db.execute(f"SELECT * FROM {CONFLICTS} WHERE id = ?", (conflict,)).fetchone()
+    return ConflictRow(**dict(row)) if row else None
+
+
+def list_conflicts(
+    db: sqlite3.Connection, scope: Scope, *, state: str = "", fact_id: str = "", limit: int = -1, offset: int = 0
+) -> tuple[list[ConflictRow], int]:
+    """Conflicts both of whose facts the reader may see, in the order in which they were found; and how many in all."""
+    seen = [scope.where(f"{side}.domain") for side in ("o", "n")]
+    where = f"""FROM {CONFLICTS} c JOIN {FACTS} o ON o.id = c.older JOIN {FACTS} n ON n.id = c.newer
+        WHERE ? IN ('', c.state) AND ? IN ('', c.older, c.newer) AND {seen[0][0]} AND {seen[1][0]}"""
+    values = (state, fact_id, *seen[0][1], *seen[1][1])
+    total: int = db.execute(f"SELECT count(*) {where}", values).fetchone()[0]
+    rows = db.execute(f"SELECT c.* {where} ORDER BY c.position LIMIT ? OFFSET ?", (*values, limit, offset))
+    return [ConflictRow(**dict(row)) for row in rows.fetchall()], total

@@ -1,0 +1,292 @@
+"""Questions to the view `facts`: one fact, lists, and by keywords; each within a scope, at a moment."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from domain.decay import CURVES, Curve, hours_between, recall_factor
+from projections.counters import recall_count
+from projections.fact_merges import ANSWERED_BY
+from projections.facts import FACTS, ORIGINS, TEXT
+from projections.lexical import Query, lexical_terms, query_of
+from projections.scope import Scope
+
+NOMINATED = 60  # facts that a keyword search looks at closely
+OWN_REPO = 1.5  # what a fact of the caller's repository counts for
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """A fact as it is read. Times are ISO 8601 in UTC; `score` is set by a search, 0 elsewhere."""
+
+    id: str
+    stream: str
+    domain: str
+    topic: str
+    content: str
+    confidence: float
+    memory_type: str
+    veracity: str
+    trust: str
+    author: str
+    author_role: str
+    about: str
+    sources: tuple[str, ...]
+    corrects: str
+    mention_count: int
+    recorded_at: str
+    confirmed_at: str
+    held_from: str
+    valid_until: str | None
+    status: str
+    superseded_by: str
+    ended_for: str
+    ended_by: str
+    ended_reason: str
+    held_until: str | None
+    content_hash: str
+    position: int
+    changed_position: int
+    score: float = 0.0
+
+    @property
+    def live(self) -> bool:
+        return self.status == "live"
+
+    @property
+    def valid_from(self) -> str | None:
+        """None when it holds from when it was recorded."""
+        return None if self.held_from == self.recorded_at else self.held_from
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "domain": self.domain,
+            "topic": self.topic,
+            "content": self.content,
+            "confidence": round(self.confidence, 6),
+            "memory_type": self.memory_type,
+            "veracity": self.veracity,
+            "trust": self.trust,
+            "source_observation_ids": list(self.sources),
+            "superseded_by": self.superseded_by or None,
+            "valid_from": self.valid_from,
+            "valid_until": self.valid_until,
+            "mention_count": self.mention_count,
+            "author": self.author,
+            "author_role": self.author_role or None,
+            "about": self.about or None,
+            "corrects": self.corrects or None,
+            "status": self.status,
+            "ended_for": self.ended_for or None,
+            "ended_by": self.ended_by or None,
+            "ended_reason": self.ended_reason or None,
+            "recorded_at": self.recorded_at,
+            "confirmed_at": self.confirmed_at,
+            "position": self.position,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which facts are wanted; an empty field takes all. `as_of`: what held at that time (ISO 8601, UTC).
+
+    `status`: live (and valid at `as_of`), superseded, retired, erased, or empty for every one there ever was.
+    """
+
+    as_of: str
+    status: str = "live"
+    domain: str = ""
+    topic: str = ""
+    author: str = ""
+    past: bool = False  # `as_of` was asked for: what has been superseded since counts as it did then
+
+    def conditions(self) -> tuple[str, list[object]]:
+        found: list[tuple[str, object]] = [
+            ("domain = ?", self.domain),
+            ("topic = ?", self.topic),
+            ("author = ?", self.author),
+        ]
+        if self.status and self.status != "live":
+            found.append(("status = ?", self.status))
+        texts = [text for text, value in found if value]
+        values = [value for _, value in found if value]
+        if self.status == "live":
+            texts.append(_HELD if self.past else _LIVE)
+            values += [self.as_of] * (4 if self.past else 2)
+        return " AND ".join(texts) or "1", values
+
+
+_LIVE = "status = 'live' AND held_from <= ? AND (valid_until IS NULL OR valid_until > ?)"
+_HELD = (
+    "status IN ('live', 'superseded', 'retired') AND held_from <= ? AND (valid_until IS NULL OR valid_until > ?)"
+    " AND (status <> 'superseded' OR held_until > ?)"
+    " AND (status <> 'retired' OR (ended_for NOT IN ('wrong', 'undone')"
+    " AND coalesce(held_until, valid_until, '~') > ?))"
+)
+
+
+def find_fact(db: sqlite3.Connection, fact_id: str) -> FactRow | None:
+    row = db.execute(f"SELECT * FROM {FACTS} WHERE id = ?", (fact_id,)).fetchone()
+    return _fact(row) if row else None
+
+
+def list_facts(
+    db: sqlite3.Connection, wanted: Wanted, scope: Scope, *, limit: int = -1, offset: int = 0
+) -> tuple[list[FactRow], int]:
+    """Facts in the order in which they were proposed, and how many in all."""
+    seen, domains = scope.where("domain")
+    conditions, values = wanted.conditions()
+    where, parameters = f"WHERE {conditions} AND {seen}", (*values, *domains)
+    total: int = db.execute(f"SELECT count(*) FROM {FACTS} {where}", parameters).fetchone()[0]
+    rows = db.execute(f"SELECT * FROM {FACTS} {where} ORDER BY position LIMIT ? OFFSET ?", (*parameters, limit, offset))
+    return [_fact(row) for row in rows.fetchall()], total
+
+
+def all_live(db: sqlite3.Connection, scope: Scope) -> Iterator[FactRow]:
+    """Every fact whose status is live, valid now or not, in the order in which they were proposed."""
+    seen, domains = scope.where("domain")
+    for row in db.execute(f"SELECT * FROM {FACTS} WHERE status = 'live' AND {seen} ORDER BY position", domains):
+        yield _fact(row)
+
+
+def keyword(
+    db: sqlite3.Connection,
+    text: str,
+    scope: Scope,
+    *,
+    at: str,
+    limit: int,
+    repo: str = "",
+    wanted: Wanted | None = None,
+    curves: Mapping[str, Curve] = CURVES,
+    without: Collection[str] = (),
+) -> list[FactRow]:
+    """The facts that share words with a text, by BM25 × what their age leaves, those of `repo` first; ties by id.
+
+    What was merged into a fact is found as that fact. `at`: ISO 8601 in UTC, the moment of asking. Filters come before
+    the limit: it is filled as long as there are any.
+    """
+    query = query_of(db, TEXT, lexical_terms(text))
+    if not query.text or limit < 1:
+        return []
+    wanted = wanted or Wanted(as_of=at)
+    conditions, values = wanted.conditions()
+    seen, domains = scope.where("domain")
+    place = ANSWERED_BY if wanted.status == "live" and not wanted.past else "number"
+    statement = f"""SELECT position, score, id, domain, memory_type, confirmed_at FROM ({_RANKED}) CROSS JOIN {FACTS}
+        ON position = {place} WHERE {conditions} AND {seen}"""
+    nominated = _filled(db, statement, query, (*values, *domains), max(limit, NOMINATED), without)
+    scored = sorted(
+        (-round(row["score"] * _weight(row, at, repo, curves), 9), row["id"], row["position"]) for row in nominated
+    )
+    best = scored[:limit]
+    marks = ", ".join("?" * len(best))
+    rows = db.execute(f"SELECT * FROM {FACTS} WHERE position IN ({marks})", [position for _, _, position in best])
+    by_position = {row["position"]: row for row in rows}
+    return [_fact(by_position[position], -score) for score, _, position in best]
+
+
+_RANKED = f"""SELECT rowid AS number, -rank AS score FROM {TEXT} WHERE {TEXT} MATCH ? AND rowid >= ?
+    ORDER BY rank, rowid LIMIT ?"""
+
+
+def _filled(
+    db: sqlite3.Connection,
+    statement: str,
+    query: Query,
+    values: Sequence[object],
+    enough: int,
+    without: Collection[str] = (),
+) -> list[sqlite3.Row]:
+    """The best rows that pass the filters, `enough` of them as long as there are any: more are ranked at need."""
+    wanted, floor = 2 * enough, query.floor
+    while True:
+        rows = db.execute(statement, (query.text, floor, wanted, *values)).fetchall()
+        found: dict[str, sqlite3.Row] = {}
+        for row in rows:
+            if row["id"] not in without:
+                found.setdefault(row["id"], row)
+        if len(found) >= enough or (not floor and _matches(db, query.text, wanted) < wanted):
+            return list(found.values())[:enough]
+        floor, wanted = 0, 8 * wanted
+
+
+def _matches(db: sqlite3.Connection, query: str, most: int) -> int:
+    """How many records match, counted up to a number."""
+    limited = f"SELECT count(*) FROM (SELECT 1 FROM {TEXT} WHERE {TEXT} MATCH ? LIMIT ?)"
+    return int(db.execute(limited, (query, most)).fetchone()[0])
+
+
+def nominate(db: sqlite3.Connection, text: str, limit: int) -> list[tuple[str, str]]:
+    """Id and content of the live facts that share most words with a text, whoever may read them: for links."""
+    query = query_of(db, TEXT, lexical_terms(text))
+    if not query.text:
+        return []
+    statement = f"SELECT id, content FROM ({_RANKED}) CROSS JOIN {FACTS} ON position = number WHERE status = 'live'"
+    return [(str(row["id"]), str(row["content"])) for row in _filled(db, statement, query, (), limit)]
+
+
+def _weight(row: sqlite3.Row, at: str, repo: str, curves: Mapping[str, Curve]) -> float:
+    age = hours_between(datetime.fromisoformat(row["confirmed_at"]), datetime.fromisoformat(at))
+    own = OWN_REPO if repo and row["domain"].startswith(f"repo:{repo}/") else 1.0
+    return own * recall_factor(row["memory_type"], age, curves)
+
+
+def successors(db: sqlite3.Connection, fact_id: str) -> list[str]:
+    """What a fact was superseded by, and that in turn, until one that was not."""
+    found: list[str] = []
+    row = db.execute(f"SELECT superseded_by FROM {FACTS} WHERE id = ?", (fact_id,)).fetchone()
+    while row and row[0] and row[0] not in found:
+        found.append(str(row[0]))
+        row = db.execute(f"SELECT superseded_by FROM {FACTS} WHERE id = ?", (row[0],)).fetchone()
+    return found
+
+
+def predecessors(db: sqlite3.Connection, fact_id: str) -> list[FactRow]:
+    """The facts that this one superseded, oldest first."""
+    rows = db.execute(f"SELECT * FROM {FACTS} WHERE superseded_by = ? ORDER BY position", (fact_id,))
+    return [_fact(row) for row in rows.fetchall()]
+
+
+def citing(db: sqlite3.Connection, fact_id: str) -> list[FactRow]:
+    """The facts that name this one as their source, oldest first."""
+    rows = db.execute(f"SELECT * FROM {FACTS} WHERE instr(sources, ?) ORDER BY position", (json.dumps(fact_id),))
+    return [_fact(row) for row in rows.fetchall()]
+
+
+def origins(db: sqlite3.Connection, fact_id: str) -> list[str]:
+    """Who said so of their own, each once, folded to lower case, by name."""
+    rows = db.execute(f"SELECT author FROM {ORIGINS} WHERE fact_id = ? ORDER BY author", (fact_id,))
+    return [str(row[0]) for row in rows]
+
+
+def usage(db: sqlite3.Connection, fact: FactRow) -> dict[str, Any]:
+    """How often it was said and shown, and by how many independently."""
+    return {
+        "mention_count": fact.mention_count,
+        "recall_count": recall_count(db, fact.id),
+        "independent_origins": len(origins(db, fact.id)),
+    }
+
+
+def topics(db: sqlite3.Connection, scope: Scope, domain: str = "") -> list[tuple[str, str, int]]:
+    """Domain, topic and number of live facts of every topic that has any."""
+    seen, domains = scope.where("domain")
+    rows = db.execute(
+        f"SELECT domain, min(topic), count(*) FROM {FACTS} WHERE status = 'live' AND ? IN ('', domain) AND {seen}"
+        " GROUP BY domain, stream ORDER BY domain, stream",
+        (domain, *domains),
+    )
+    return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
+
+
+def _fact(row: sqlite3.Row, score: float = 0.0) -> FactRow:
+    held = {name: row[name] for name in row.keys() if name not in ("words", "sources", "said_at")}  # noqa: SIM118  a Row
+    sources = () if row["sources"] == "[]" else tuple(json.loads(row["sources"]))
+    return FactRow(**held, sources=sources, score=score)

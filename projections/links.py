@@ -1,0 +1,80 @@
+"""View `links`: the graph of facts, one row a link. Reading it is filtered by the scope like everything else."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from domain.event import Envelope
+from domain.topic_events import FactLinked, FactUnlinked
+from projections.facts import FACTS
+from projections.scope import Scope
+from projections.view import View
+
+LINKS = "links_v1_links"
+
+
+class LinksView(View):
+    name = "links"
+    version = 1
+    tables = (LINKS,)
+    schema = (
+        f"""CREATE TABLE IF NOT EXISTS {LINKS} (
+            source TEXT NOT NULL,
+            target TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            weight REAL NOT NULL,
+            by_hand INTEGER NOT NULL,
+            by TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            PRIMARY KEY (source, target, kind)
+        ) STRICT, WITHOUT ROWID""",
+        f"CREATE INDEX IF NOT EXISTS {LINKS}_target ON {LINKS} (target)",
+    )
+
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        match envelope.event:
+            case FactLinked(fact_id=source, links=links, by_hand=by_hand):
+                origin = (int(by_hand), envelope.actor, envelope.position)
+                for link in links:
+                    row = (source, link.to, link.kind, link.weight, *origin)
+                    db.execute(f"INSERT OR REPLACE INTO {LINKS} VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            case FactUnlinked(fact_id=source, to=target, kind_of_link=kind):
+                db.execute(f"DELETE FROM {LINKS} WHERE source = ? AND target = ? AND kind = ?", (source, target, kind))
+            case _:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A fact at the other end of a link. `outward`: the link goes from the fact that was asked about."""
+
+    id: str
+    kind: str
+    weight: float
+    by_hand: bool
+    outward: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "weight": round(self.weight, 3),
+            "by_hand": self.by_hand,
+            "direction": "out" if self.outward else "in",
+        }
+
+
+def neighbours(db: sqlite3.Connection, fact_id: str, scope: Scope) -> list[Neighbour]:
+    """The live facts linked with one, and what is referenced that is no fact; strongest first, ties by id."""
+    seen, domains = scope.where("f.domain")
+    statement = f"""
+        SELECT target, kind, weight, by_hand, 1 FROM {LINKS} LEFT JOIN {FACTS} f ON f.id = target
+            WHERE source = ? AND (f.id IS NULL OR (f.status = 'live' AND {seen}))
+        UNION ALL
+        SELECT source, kind, weight, by_hand, 0 FROM {LINKS} JOIN {FACTS} f ON f.id = source
+            WHERE target = ? AND f.status = 'live' AND {seen}"""
+    rows = db.execute(statement, (fact_id, *domains, fact_id, *domains)).fetchall()
+    found = [Neighbour(row[0], row[1], row[2], bool(row[3]), bool(row[4])) for row in rows]
+    return sorted(found, key=lambda one: (-one.weight, one.id, one.kind, one.outward))

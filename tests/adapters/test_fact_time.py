@@ -1,0 +1,98 @@
+"""Two times of a fact: when it holds, and when it was known (S-29, S-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from adapters.fact_reading import FactReading, moment_of
+from adapters.facts import Facts
+from adapters.ledger import By
+from adapters.workspace import Workspace, create_workspace
+from domain.propose import NewFact
+from projections.scope import Reader
+
+ADA = By("human:ada")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
+    with create_workspace(tmp_path, "default", clock) as opened:
+        yield opened
+
+
+def day(month: int, day: int) -> datetime:
+    return datetime(2026, month, day, tzinfo=UTC)
+
+
+def by_every_path(workspace: Workspace, at: str = "", as_of: str = "") -> list[str]:
+    """What listing and searching show at a moment; both must say the same."""
+    reading = FactReading(workspace, Reader("human:ada"))
+    moment = moment_of(workspace, at, as_of)
+    listed = sorted(fact.content for fact in reading.list(moment).facts)
+    found = sorted(fact.content for fact in reading.search("who has the rota", ADA, moment).facts)
+    assert listed == found
+    return listed
+
+
+def test_s30_as_of_and_known_as_of_are_two_questions(workspace: Workspace, clock: Clock) -> None:
+    facts = Facts(workspace)
+    first, _ = facts.propose("ops", NewFact("the owner of the rota is Ada", "on call", "human:ada"), ADA)
+    clock.now = day(1, 10)
+    second, _ = facts.propose("ops", NewFact("the owner of the rota is Bo", "on call", "human:ada"), ADA)
+    assert second.superseded == (first.fact_id,)
+    clock.now = day(2, 1)
+    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace, as_of="2026-01-15T00:00:00Z") == ["the owner of the rota is Bo"]
+    backdated = NewFact(
+        "for a while Cy had the rota", "on call", "human:ada", valid_from=day(1, 3), valid_until=day(1, 7)
+    )
+    facts.propose("ops", backdated, ADA)
+    clock.now = day(2, 2)
+    assert "for a while Cy had the rota" in by_every_path(workspace, as_of="2026-01-05T00:00:00Z")
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace) == ["the owner of the rota is Bo"]
+
+
+def test_a_correction_says_that_the_old_wording_never_held(workspace: Workspace, clock: Clock) -> None:
+    facts = Facts(workspace)
+    old, _ = facts.propose("ops", NewFact("the owner of the rota is Ada", "on call", "human:ada"), ADA)
+    clock.now = day(2, 1)
+    facts.correct(old.fact_id, NewFact("the owner of the rota is Ida", "", "human:ada"), ADA)
+    clock.now = day(2, 2)
+    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == ["the owner of the rota is Ida"]
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+
+
+def test_what_ends_or_begins_later_is_read_only_in_its_time(workspace: Workspace, clock: Clock) -> None:
+    facts = Facts(workspace)
+    facts.propose("ops", NewFact("the owner of the rota is Ada", "a", "human:ada", valid_until=day(2, 1)), ADA)
+    facts.propose("ops", NewFact("the owner of the rota is Bo", "b", "human:ada", valid_from=day(2, 1)), ADA)
+    assert by_every_path(workspace) == ["the owner of the rota is Ada"]
+    clock.now = day(2, 1)
+    assert by_every_path(workspace) == ["the owner of the rota is Bo"]
+
+
+def test_a_retired_fact_was_wrong_at_every_time(workspace: Workspace, clock: Clock) -> None:
+    facts = Facts(workspace)
+    wrong, _ = facts.propose("ops", NewFact("the owner of the rota is Ada", "a", "human:ada"), ADA)
+    clock.now = day(2, 1)
+    facts.retire(wrong.fact_id, ADA)
+    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == []
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]

@@ -1,0 +1,143 @@
+"""Facts within a scope: a closed domain shows nothing by any path, says denied, and what was erased is nowhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Tht
+
+ADA = ("--actor", "human:ada")
+QA = ("--actor", "agent:q", "--role", "qa")
+SECRET = "the salary of the captain is 9000"
+
+
+def propose(tht: Tht, content: str, domain: str, *more: str) -> str:
+    told = tht.json("fact", "propose", content, "--domain", domain, "--topic", "t", *(more or ADA))
+    return str(told["fact_id"])
+
+
+@pytest.fixture
+def closed(tht: Tht) -> dict[str, str]:
+    """Two domains, one closed to qa; two facts that contradict each other in each."""
+    ids = {
+        "secret": propose(tht, SECRET, "payroll"),
+        "later": propose(tht, "the salary of the captain is 9500", "payroll"),
+        "open": propose(tht, "the captain sails on Monday", "rota"),
+    }
+    told = tht.json("fact", "propose", "the captain earns well", "--domain", "payroll", "--topic", "other", *ADA)
+    tht.json("fact", "link", told["fact_id"], ids["open"], *ADA)
+    tht("grant", "set", "--role", "qa", "--domain", "payroll", "--permission", "none", "--json", "--actor", "human:ada")
+    return ids | {"linked": str(told["fact_id"])}
+
+
+def texts(answer: Any) -> str:
+    return str(answer)
+
+
+def test_s54_a_closed_domain_shows_nothing_by_any_path(tht: Tht, closed: dict[str, str]) -> None:
+    lists = (
+        ("fact", "list", "--status", "all"),
+        ("fact", "search", "salary of the captain"),
+        ("conflicts", "list", "--all"),
+        ("preamble", "what is the salary of the captain on Monday"),
+        ("fact", "show", closed["open"]),
+        ("domain", "list"),
+        ("policy", "list"),
+    )
+    for command in lists:
+        answer = texts(tht.json(*command, *QA))
+        assert "salary" not in answer, command
+        assert "payroll" not in answer, command
+        assert closed["linked"] not in answer, command
+    for at in ("1", "6"):
+        assert "salary" not in texts(tht.json("fact", "list", "--at", at, "--status", "all", *QA))
+
+
+def test_s55_a_denial_is_told_apart_from_finding_nothing_and_counts_nothing(tht: Tht, closed: dict[str, str]) -> None:
+    denied = tht.json("fact", "search", "salary", *QA)
+    nothing = tht.json("fact", "search", "submarine", *QA)
+    other = tht.json("fact", "search", "submarine", "--actor", "agent:q", "--role", "coder")
+    assert denied == nothing
+    assert denied["denied"].startswith("denied")
+    assert other["denied"] is None
+    for command in ("show", "history"):
+        assert tht.refused("fact", command, closed["secret"], *QA) == "AccessDenied"
+    assert tht.refused("fact", "list", "--domain", "payroll", *QA) == "AccessDenied"
+    assert tht.refused("fact", "search", "x", "--domain", "payroll", *QA) == "AccessDenied"
+    assert tht.refused("audit", "fact", closed["secret"], *QA) == "AccessDenied"
+    (conflict,) = tht.json("conflicts", "list", "--all", *ADA)["conflicts"]
+    assert tht.refused("conflicts", "show", conflict["id"], *QA) == "AccessDenied"
+
+
+def test_a_proposal_to_a_closed_domain_is_taken_and_tells_nothing_of_what_it_met(
+    tht: Tht, closed: dict[str, str]
+) -> None:
+    words = ("the salary of the captain is 7000", "--domain", "payroll", "--topic", "t")
+    told = tht.json("fact", "propose", *words, *QA)
+    assert (told["superseded"], told["superseded_by"], told["conflicts"], told["relations"]) == ([], None, [], [])
+    assert closed["later"] not in texts(told)
+    assert "payroll" in texts(tht.json("fact", "show", told["fact_id"], *ADA))
+
+
+def test_a_role_without_a_row_reads_and_a_fail_closed_workspace_shows_nothing(tht: Tht, closed: dict[str, str]) -> None:
+    auditor = ("--actor", "agent:x", "--role", "auditor")
+    assert len(tht.json("fact", "list", *auditor)["facts"]) == 3
+    tht.json("config", "set", "access.default", "none")
+    answer = tht.json("fact", "list", *auditor)
+    assert (answer["facts"], answer["total"]) == ([], 0)
+    assert answer["denied"].startswith("denied")
+    assert len(tht.json("fact", "list", *ADA)["facts"]) == 3
+
+
+# -- S-02, S-13: forgetting one leaves the other
+
+
+def test_s02_erasing_all_about_one_leaves_the_other_unchanged(tht: Tht) -> None:
+    for person in ("mario", "lucia"):
+        for number, thing in enumerate(("address", "allergy", "doctor")):
+            topic = f"{person} {thing}"
+            words = (f"{person.title()} has the {thing} Xyzzy{number}{person}", "--domain", "people", "--topic", topic)
+            tht.json("fact", "propose", *words, "--about", f"person:{person}", *ADA)
+    before = tht.json("fact", "list", "--author", "human:ada")["facts"]
+    positions = tht.position()
+    tht.json("erase", "--about", "person:mario", "--yes", *ADA, "--reason", "asked for it")
+    after = tht.json("fact", "list", "--status", "all")["facts"]
+    assert [one["status"] for one in after] == ["erased"] * 3 + ["live"] * 3
+    assert [one["content"] for one in after[:3]] == ["[erased]"] * 3
+    kept = ("content", "confidence", "status", "position", "about")
+    assert [[one[name] for name in kept] for one in after[3:]] == [[one[name] for name in kept] for one in before[3:]]
+    assert tht.json("fact", "search", "Xyzzy0mario")["facts"] == []
+    assert len(tht.json("fact", "search", "Xyzzy0lucia")["facts"]) == 1
+    assert tht.position() > positions
+    assert tht.json("verify")["ok"]
+    assert holding(b"Xyzzy1mario") == []
+    assert holding(b"Xyzzy1lucia") == ["views.sqlite3"]
+    tht.json("projection", "rebuild")
+    assert [one["content"] for one in tht.json("fact", "list", "--status", "erased")["facts"]] == ["[erased]"] * 3
+    assert holding(b"Xyzzy1mario") == []
+
+
+def test_s13_an_erased_fact_is_readable_nowhere_and_can_be_said_anew(tht: Tht, tmp_path: Path) -> None:
+    fact = propose(tht, "Quuxophone is the password hint", "d")
+    tht.json("fact", "search", "quuxophone")
+    tht.json("erase", fact, "--yes", *ADA)
+    assert holding(b"uuxophone") == []
+    for command in (("fact", "show", fact), ("fact", "history", fact), ("audit", "fact", fact), ("audit", "log")):
+        assert "uuxophone" not in texts(tht.json(*command))
+    assert tht.refused("fact", "restore", fact) == "FactNotLive"
+    tht("export", str(tmp_path / "all.jsonl"))
+    tht("backup", str(tmp_path / "b.zip"))
+    assert b"uuxophone" not in (tmp_path / "all.jsonl").read_bytes()
+    assert tht.json("verify")["ok"]
+    again = propose(tht, "Quuxophone is the password hint", "d")
+    assert again != fact
+
+
+def holding(text: bytes) -> list[str]:
+    """The files of the home that hold these bytes."""
+    home = Path(os.environ["THT_HOME"])
+    return sorted(path.name for path in home.rglob("*") if path.is_file() and text in path.read_bytes())
