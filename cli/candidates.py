@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adapters.review import Outcome, Shown
 from cli.options import Run
-from cli.output import note, print_json, printable, say, verbatim
+from cli.output import counted, note, print_json, printable, say, verbatim
 from projections.similar import Similar
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def show_batch(run: Run, outcomes: Sequence[Outcome], dry_run: bool) -> int:
     before = f", {counts['already']:,} promoted before" if counts["already"] else ""
     say(
         run,
-        f"{counts['promoted']:,} promoted into {counts['memories']:,} memories{before}, {counts['failed']:,} failed",
+        f"{counts['promoted']:,} promoted into {counted(counts['memories'], 'memory', 'memories')}{before},"
+        f" {counts['failed']:,} failed",
     )
     return 1 if failed else 0

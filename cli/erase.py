@@ -12,7 +12,7 @@ import click
 from adapters.erasing import Erased, Erasing
 from cli.arguments import reviewer_token
 from cli.options import Run, mutating, pass_run
-from cli.output import print_json, printable, say
+from cli.output import counted, print_json, printable, say
 from domain.errors import Refused
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _tell(run: Run, done: Erased, dry_run: bool) -> None:
         return
     if done.records:
         word = "would become" if dry_run else "became"
-        say(run, printable(f"{', '.join(done.records)}: {done.events:,} events {word} unreadable"))
+        say(run, printable(f"{', '.join(done.records)}: {counted(done.events, 'event')} {word} unreadable"))
     if done.already:
         again = "" if dry_run else "; views, index and caches were cleaned again"
         say(run, printable(f"{', '.join(done.already)}: erased already{again}"))

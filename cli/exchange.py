@@ -17,7 +17,7 @@ from adapters.reviewers import require_reviewer
 from adapters.workspace import Paths
 from cli.arguments import reviewer_token
 from cli.options import Run, common, mutating, pass_run
-from cli.output import note, print_json, printable, progress, say
+from cli.output import counted, note, print_json, printable, progress, say
 from domain.promotion import Reviewer, require_person
 from domain.text import accept_actor, is_person
 
@@ -72,7 +72,7 @@ def export_command(run: Run, file: str, until: int | None) -> None:
             head = export_ledger(workspace.ledger, Path(file), until, move)
     if run.json:
         print_json({"file": file, "position": head.position, "chain": head.chain})
-    say(run, f"{head.position:,} events written to {file}; chain {head.chain}")
+    say(run, f"{counted(head.position, 'event')} written to {file}; chain {head.chain}")
 
 
 @click.command("backup")
@@ -86,7 +86,7 @@ def backup_command(run: Run, file: Path) -> None:
         manifest = write_backup(workspace, file, move)
     if run.json:
         print_json(manifest.model_dump() | {"file": str(file)})
-    say(run, f"{manifest.position:,} events backed up to {file}; chain {manifest.chain}")
+    say(run, f"{counted(manifest.position, 'event')} backed up to {file}; chain {manifest.chain}")
 
 
 @click.command("restore")
@@ -108,7 +108,7 @@ def restore_command(run: Run, file: Path, dry_run: bool) -> None:
     if done.made:
         say(run, f"workspace {run.workspace_name} {would}restored at position {done.manifest.position:,}")
     elif done.appended:
-        say(run, f"{done.appended:,} events {would}added up to position {done.manifest.position:,}")
+        say(run, f"{counted(done.appended, 'event')} {would}added up to position {done.manifest.position:,}")
     else:
         say(run, "nothing to restore: the ledger is here already, at the same position")
 
@@ -122,7 +122,7 @@ def _show_taken(run: Run, done: Taken, dry_run: bool) -> None:
     if run.json:
         print_json(done.as_json() | ({"dry_run": True} if dry_run else {}))
     if done.appended:
-        say(run, f"{done.appended:,} events {'would be ' if dry_run else ''}taken in")
+        say(run, f"{counted(done.appended, 'event')} {'would be ' if dry_run else ''}taken in")
     elif done.local_is_longer:
         say(run, f"nothing new: the ledger here goes on from {done.file_position:,} to {done.position:,}")
     else:
@@ -142,7 +142,7 @@ def _show_report(run: Run, done: Report, dry_run: bool, author: str) -> None:
     counts = {"new": done.new, "extended": done.extended, "known": done.known, "lines refused": done.refused}
     told = [f"{count:,} {what}" for what, count in counts.items() if count or what in ("new", "known")]
     say(run, f"{'would take in ' if dry_run else ''}sessions: {', '.join(told)}")
-    say(run, f"{done.decisions:,} decisions, {done.clarifications:,} of them clarifications")
+    say(run, f"{counted(done.decisions, 'decision')}, {done.clarifications:,} of them clarifications")
     if done.clarifications and is_person(author):
         say(run, f"they are {author}'s words now: somebody else has to approve them")
     if done.memories or done.memories_known:

@@ -6,7 +6,7 @@ import click
 
 from cli.health import index_table, show_report
 from cli.options import Run, common, pass_run
-from cli.output import progress, show
+from cli.output import counted, progress, show
 
 
 @click.group("index")
@@ -39,7 +39,8 @@ def rebuild_index(run: Run) -> None:
         indexing = Indexing(workspace)
         with progress(run, "embedding") as moved:
             done = indexing.rebuild(moved)
-        told = f"{done.points:,} points: {done.embedded:,} texts embedded, {done.cached:,} taken from the cache"
+        texts = f"{counted(done.embedded, 'text')} embedded, {done.cached:,} taken from the cache"
+        told = f"{counted(done.points, 'point')}: {texts}"
         show(run, done.as_json(), lambda: told + (f"\n{done.notice}" if done.notice else ""))
 
 

@@ -8,7 +8,7 @@ import click
 
 from cli.health import findings_table
 from cli.options import Run, common, paged, pass_run
-from cli.output import cut_note, show, table
+from cli.output import counted, cut_note, show, table
 
 if TYPE_CHECKING:
     from adapters.ledger_log import Entry
@@ -48,7 +48,7 @@ def verify_ledger(run: Run, ctx: click.Context, kept: str) -> None:
         if kept and (lost := check_head(workspace.ledger, parse_head(kept))) is not None:
             findings.append(lost)
         head = workspace.ledger.head()
-        fine = f"ok: {head.position:,} events, each as it was recorded" + (
+        fine = f"ok: {counted(head.position, 'event')}, each as it was recorded" + (
             "; the kept head is among them" if kept else ""
         )
         show(

@@ -30,7 +30,7 @@ COMMANDS = {
     "fact": ("cli.fact", "Facts: propose, search, show, list, correct, supersede, retire, restore, link."),
     "conflicts": ("cli.conflicts", "Facts that contradict each other, or may: list, show, resolve."),
     "policy": ("cli.policy", "Policies: propose, list, show, supersede, activate, deactivate."),
-    "domain": ("cli.domain", "Domains, which group facts and policies: create, list, show."),
+    "domain": ("cli.domain", "Domains, which group facts and policies: create, list, show, close."),
     "grant": ("cli.domain", "Grants: which role reads and writes which domain: set, list, explain."),
     "notes": ("cli.notes", "An agent's own notes and observations: show, update, observe."),
     "remember": ("cli.notes", "Keep something in mind, for a session or a while; or list what is."),
@@ -103,6 +103,9 @@ def _run(given: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except ThtError as error:
         return _complain(error.type, error.message, error.hint, error.exit_code, as_json)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return 2
     except click.UsageError as error:
         usage = error.ctx.command_path + " --help lists what it takes" if error.ctx else ""
         return _complain("Usage", error.format_message(), usage, 2, as_json)

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from domain.access import accept_role
 from domain.errors import InvalidInput
 from domain.text import accept_actor, accept_text
-from projections.scope import Reader
 
 if TYPE_CHECKING:
     from adapters.ledger import By
     from adapters.workspace import Workspace
+    from projections.scope import Reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,10 +63,16 @@ class Run:
     def role_name(self) -> str:
         """The agent role named on the line or in THT_ROLE, normalised; empty for somebody who acts in none."""
         given = self.role or os.environ.get("THT_ROLE", "")
-        return accept_role(given) if given else ""
+        if not given:
+            return ""
+        from domain.access import accept_role
+
+        return accept_role(given)
 
     def reader(self, workspace: Workspace) -> Reader:
         """Who reads, for the scope of what they may see."""
+        from projections.scope import Reader
+
         return Reader(self.actor_in(workspace), self.role_name)
 
     def require_whole(self, workspace: Workspace, what: str) -> None:

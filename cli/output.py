@@ -118,6 +118,11 @@ def printable(text: str) -> str:
     return "".join(one if one in _JOINING or one.isprintable() else "�" for one in text)
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 event`, `1,204 events`, `2 memories`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def cut_note(shown: int, total: int, offset: int) -> str:
     """Says when a list is cut, and how to see the rest."""
     if offset + shown >= total:

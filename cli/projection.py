@@ -10,7 +10,7 @@ import click
 
 from cli.health import findings_table, projections_table
 from cli.options import Run, common, pass_run
-from cli.output import progress, show, table
+from cli.output import counted, progress, show, table
 
 if TYPE_CHECKING:
     from adapters.projecting import ProjectionStatus
@@ -77,7 +77,7 @@ def replay_projections(run: Run, names: tuple[str, ...], dry_run: bool) -> None:
         words = ("would rebuild", "would bring forward") if dry_run else ("rebuilt", "brought forward")
         which = zip(words, (done.rebuilt, done.followed), strict=True)
         parts = [f"{word} {', '.join(names)}" for word, names in which if names]
-        text = f"{'; '.join(parts)}: {done.events:,} events" if parts else "every view is at the head"
+        text = f"{'; '.join(parts)}: {counted(done.events, 'event')}" if parts else "every view is at the head"
         show(run, done.as_json() | {"dry_run": dry_run}, lambda: f"{text} (position {done.position:,})")
 
 
@@ -98,7 +98,7 @@ def rebuild_projections(run: Run, names: tuple[str, ...], dry_run: bool) -> None
         show(
             run,
             {"projections": [one.as_json() for one in done], "position": position, "dry_run": dry_run},
-            lambda: f"{word} {_named(names, done)} from {position:,} events",
+            lambda: f"{word} {_named(names, done)} from {counted(position, 'event')}",
         )
 
 

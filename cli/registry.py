@@ -13,7 +13,7 @@ from adapters.curation import Curation
 from adapters.workspace import Workspace
 from cli.arguments import MEMORY, at_option, position_of, reviewer_token
 from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import cut_note, markdown, print_json, printable, say, show, show_committed, table
+from cli.output import counted, cut_note, markdown, print_json, printable, say, show, show_committed, table
 from domain.errors import UnknownMemory
 from domain.text import accept_text
 from projections import registry
@@ -79,7 +79,7 @@ def export(run: Run, target: str, everything: bool) -> None:
         if run.json:
             print_json({"path": target, "memories": count})
         else:
-            say(run, f"{count:,} memories written to {printable(target)}")
+            say(run, f"{counted(count, 'memory', 'memories')} written to {printable(target)}")
 
 
 def list_memories(run: Run, workspace: Workspace, status: str, at: str, limit: int, offset: int) -> None:

@@ -13,6 +13,7 @@ _ACCENT_MATTERS = {
     "e": "è", "ne": "né", "si": "sì", "la": "là", "li": "lì", "da": "dà", "se": "sé",
     "meta": "metà", "papa": "papà", "pero": "però", "η": "ή",
 }  # fmt: skip
+CJK = "\u3040-\u30ff\u3400-\u9fff"  # signs that stand without spaces between words
 _QUOTES = str.maketrans(
     {**dict.fromkeys("’‘ʼ′‛", "'"), **dict.fromkeys("“”„‟«»「」『』", '"'), "−": "-", "–": "-", "—": "-"}
 )

@@ -24,9 +24,8 @@ from domain.decay import (
 )
 from domain.errors import InvalidInput
 from domain.event import Event, UtcTime
-from domain.language import fold
+from domain.language import CJK, fold
 from domain.text import accept_actor, accept_id, accept_text
-from domain.tokens import CJK
 from domain.topic import Fact, Topic
 from domain.topic_events import FactLinked, FactMentioned, FactProposed, FactSuperseded, Link
 

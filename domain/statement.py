@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from domain import lexicon
-from domain.language import fold, language_of, stem, words
+from domain.language import CJK, fold, language_of, stem, words
 from domain.periods import PERIOD, Period, period_of
-from domain.tokens import CJK, VALUE_KINDS, Token, join_numbers, scan
+from domain.tokens import VALUE_KINDS, Token, join_numbers, scan
 
 PLAIN = ("word", "copula", "sign")
 SIGNS = 4_000  # characters of a text that show its language

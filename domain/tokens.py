@@ -10,14 +10,12 @@ from functools import lru_cache
 from typing import Literal
 
 from domain import lexicon
-from domain.language import stem, words
+from domain.language import CJK, stem, words
 from domain.periods import Period
 
 Kind = Literal["word", "copula", "number", "range", "code", "quoted", "date", "sign"]
 VALUE_KINDS = frozenset({"number", "range", "code", "quoted", "date"})
 
-
-CJK = "\u3040-\u30ff\u3400-\u9fff"
 _LETTER = rf"[^\W{CJK}]"
 _DIGITS = r"(?:\d{1,3}(?:[ ,.']\d{3}){1,5}(?![\d])|\d{1,18}(?!\d))(?:[.,]\d{1,12}(?!\d))?"
 _SUFFIX = "|".join(sorted(map(re.escape, {*lexicon.UNITS, "k", "%"}), key=len, reverse=True))

@@ -7,9 +7,7 @@ import sqlite3
 import unicodedata
 from dataclasses import dataclass
 
-from domain.language import fold
-from domain.lexicon import FILLERS
-from domain.tokens import CJK
+from domain.language import CJK, fold
 
 WORDS_LIMIT = 200  # words of a question that are looked at
 MATCHES = 1_500  # records that the words of a question may stand in together, before common ones are left out
@@ -29,6 +27,8 @@ def lexical_text(text: str) -> str:
 
 def lexical_terms(text: str) -> list[str]:
     """The words to look for as FTS5 phrases, each once, without those that fill. Any text is a literal question."""
+    from domain.lexicon import FILLERS  # only a question needs it, not a view
+
     found = []
     for word in _bare(text).split():
         found += [f'"{part}"' for part in _WORD.findall(word.replace("_", " "))]

@@ -79,6 +79,18 @@ def describe(event: Event) -> str:
 
 
 _SHOWN = (
+    "domain",
+    "topic",
+    "role",
+    "permission",
+    "was",
+    "what",
+    "cause",
+    "facts",
+    "found",
+    "state",
+    "winner",
+    "kept",
     "question",
     "phase",
     "into",

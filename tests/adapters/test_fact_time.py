@@ -96,3 +96,18 @@ def test_a_retired_fact_was_wrong_at_every_time(workspace: Workspace, clock: Clo
     facts.retire(wrong.fact_id, ADA)
     assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == []
     assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+
+
+def test_s41_recalled_250_times_and_repeated_it_is_as_sure_as_before(workspace: Workspace, clock: Clock) -> None:
+    facts, agent = Facts(workspace), By("agent:b")
+    told, _ = facts.propose("ops", NewFact("the rota changes on Monday", "rota", "human:ada", confidence=0.5), ADA)
+    reading = FactReading(workspace, Reader("agent:b"))
+    for _ in range(250):
+        assert [one.id for one in reading.search("when does the rota change", agent).facts] == [told.fact_id]
+    again, _ = facts.propose("ops", NewFact("The rota changes on Monday.", "rota", "agent:b"), agent)
+    shown = reading.get(told.fact_id)
+    assert (again.outcome, again.echoed) == ("mentioned", True)
+    assert (shown["recall_count"], shown["confidence"], shown["independent_origins"]) == (250, 0.5, 1)
+    clock.now = day(3, 1)
+    later, _ = facts.propose("ops", NewFact("The rota changes on Monday.", "rota", "agent:b"), agent)
+    assert not later.echoed

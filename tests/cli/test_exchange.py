@@ -163,7 +163,7 @@ def test_backup_and_restore(tht: Tht, tmp_path: Path) -> None:
     tht("session", "open", "s2", "--question", "Why?")
     assert tht.refused("restore", file) == "LongerHistory"
     tht("backup", file)
-    assert "1 events added up to position 3" in tht("restore", file, "--workspace", "two").out
+    assert "1 event added up to position 3" in tht("restore", file, "--workspace", "two").out
     file.write_bytes(b"no zip")
     assert tht.refused("restore", file, "--workspace", "three") == "Refused"
 

@@ -66,7 +66,7 @@ PERMISSIONS = ("none", "none", "read", "write", None)
 # Weights by repetition: what makes facts and brings them together is drawn most.
 VERBS = (
     *("propose",) * 26,
-    *("policy", "policy", "activate"),
+    *("policy", "policy", "grant", *("activate",) * 5),
     *("search", "supersede", "restore", "policy", "consolidate", "harmonize", "undo") * 4,
     *("correct", "retire", "keep", "keep_both", "merge", "link", "remember", "grant", "activate") * 3,
     *("harvest", "observe", "notes", "erase", "reopen", "unlink", "policy_supersede", "deactivate") * 2,
@@ -220,7 +220,13 @@ class History:
         )[kind]
 
     def _supersede(self, chance: Random) -> Command:
-        old, new, by = self.fact(chance), self.fact(chance), self.by(chance)
+        """Now and then the other way round than it was."""
+        pairs = [(fact["superseded_by"], one) for one, fact in oracle.facts(self.events).items()]
+        turned = [pair for pair in pairs if pair[0]]
+        old, new = (self.fact(chance), self.fact(chance))
+        if turned and chance.randrange(4) == 0:
+            old, new = chance.choice(turned)
+        by = self.by(chance)
         return lambda: Facts(self.workspace).supersede(old, new, by)
 
     def _correct(self, chance: Random) -> Command:

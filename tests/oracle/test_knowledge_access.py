@@ -40,7 +40,7 @@ def by_every_path(workspace: Workspace, reader: Reader, position: int) -> dict[s
         "list": facts.list(status="").as_json(),
         "list as it was": facts.list(Moment(position=position), status="").as_json(),
         "list as of now": facts.list(Moment(as_of="2099-01-01T00:00:00.000000Z")).as_json(),
-        "search": {**facts.search(QUESTION, by, limit=100).as_json(), "facts": found(facts, by)},
+        "search": found(facts, by),
         "conflicts": {"conflicts": [one.as_json() for one in conflicts], "total": total, "denied": denied or None},
         "policies": without_load(Policies(workspace).list(reader, status="").as_json()),
         "domains": Access(workspace).domains(reader).as_json(),
@@ -48,8 +48,11 @@ def by_every_path(workspace: Workspace, reader: Reader, position: int) -> dict[s
     }
 
 
-def found(facts: FactReading, by: By) -> list[str]:
-    return sorted(fact.id for fact in facts.search(QUESTION, by, limit=100).facts)
+def found(facts: FactReading, by: By) -> dict[str, Any]:
+    """What a search finds of facts; what only the reader has in mind is theirs."""
+    answer = facts.search(QUESTION, by, limit=100)
+    ids = sorted(fact.id for fact in answer.facts)
+    return {"facts": ids, "total": answer.total, "denied": answer.denied or None}
 
 
 def without_load(listed: dict[str, Any]) -> dict[str, Any]:
