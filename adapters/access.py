@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
-from adapters.knowledge import known_roles, named_domain, named_repo, require_human, scope_for
+from adapters.knowledge import configured_roles, known_roles, named_domain, named_repo, require_human, scope_for
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
@@ -14,7 +15,7 @@ from domain import access as rules
 from domain.access import DomainName, GrantChanged, Permission, accept_role
 from domain.errors import UnknownDomain
 from domain.text import accept_text
-from projections import access
+from projections import access, timeline
 from projections.access import DomainRow, GrantRow
 from projections.scope import Reader, Scope, decision_for
 
@@ -62,8 +63,8 @@ class Explanation:
             because = f"no row for {self.role}: the default decides (access.default = {self.default})"
         else:
             how = "came with the domain, made" if self.row.seeded else "set"
-            reason = f": {self.row.reason}" if self.row.reason else ""
-            because = f"the row {how} by {self.row.by} at {self.row.at}, position {self.row.position:,}{reason}"
+            reason, at = f": {self.row.reason}" if self.row.reason else "", self.row.at[:19].replace("T", " ")
+            because = f"the row {how} by {self.row.by} at {at} UTC, position {self.row.position:,}{reason}"
         reads = "closed to every search, list, history, preamble and export" if self.permission == "none" else "reads"
         writes = "may propose policies" if self.permission == "write" else "may propose no policy"
         return f"{self.role} has {self.permission} for {self.domain}\n{because}\n{reads}; {writes}"
@@ -122,6 +123,18 @@ class Access:
         return done.events(GrantChanged)[0], done
 
     # -- queries
+
+    def unknown_role(self, role: str) -> str:
+        """A warning when nobody knows a role: it is no usual one, not set in access.roles, has no row and has never
+        acted. It names near ones; '' for a role that is known."""
+        db, role = self.workspace.caught_up(), accept_role(role)
+        known = {*configured_roles(self.workspace), *(row.role for row in access.grants(db))}
+        known |= {accept_role(one) for one in timeline.acting_roles(db)}
+        if role in known:
+            return ""
+        near = get_close_matches(role, sorted(known), n=3)
+        meant = f": did you mean {', '.join(near)}?" if near else "; access.roles names those of this workspace"
+        return f"no role {role} is known here yet{meant}"
 
     def domains(self, reader: Reader, *, repo: str = "") -> Domains:
         """The domains that the reader sees, those of a repository first."""

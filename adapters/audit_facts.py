@@ -41,6 +41,14 @@ def audit_fact(workspace: Workspace, reader: Reader, fact_id: str, at: str = "")
     return FactAudit(fact, events, _relying(reading, fact_id, moment))
 
 
+def look_again(workspace: Workspace, reader: Reader, fact_id: str) -> tuple[str, ...]:
+    """What still counts and rests on a fact that no longer does: active policies, live facts, beliefs; by id."""
+    reading = FactReading(workspace, reader)
+    rests = _relying(reading, fact_id, NOW)
+    counting = {"policies": ("active",), "facts": ("live",), "beliefs": ("held", "live")}
+    return tuple(str(one["id"]) for kind, states in counting.items() for one in rests[kind] if one["status"] in states)
+
+
 def _relying(reading: FactReading, fact_id: str, moment: Moment) -> dict[str, list[dict[str, Any]]]:
     """Policies derived from it, facts and beliefs that rest on it, and who was shown it."""
     with reading.seen(moment) as seen:

@@ -8,18 +8,19 @@ from functools import partial
 from typing import Literal
 
 from adapters.erasing import Erased, Erasing
-from adapters.knowledge import named_domain, require_human
+from adapters.knowledge import named_domain, require_human, scope_for
 from adapters.ledger import By
 from adapters.reviewers import require_reviewer
 from adapters.upkeep import Act, Part, Ran, Upkeep
 from adapters.workspace import Workspace
 from domain import policy, topic
+from domain.access import require_write
 from domain.errors import InvalidInput, NothingChanged, UnknownDomain
 from domain.policy import policy_stream
 from domain.topic_events import RetiredFor
 from projections import access, fact_queries, policies
 from projections.fact_queries import Wanted
-from projections.scope import everything
+from projections.scope import Reader, decision_for, everything
 
 As = Literal["wrong", "was-true", "erased"]
 WAYS: tuple[As, ...] = ("wrong", "was-true", "erased")
@@ -53,18 +54,32 @@ class Closing:
             raise NothingChanged(f"there is no fact or policy in {', '.join(wanted)}")
         return Erasing(self.workspace, self.token).erase((*facts, *rules), by)
 
-    def _wanted(self, domains: Sequence[str], by: By) -> list[str]:
+    def require(self, domains: Sequence[str], by: By) -> None:
+        """ReviewerNeeded for whoever is no person; AccessDenied and InsufficientMemoryPermission by their grants."""
         require_human(by, "close domains")
         require_reviewer(self.workspace, by, self.token)
+        db, reader = self.workspace.caught_up(), Reader(by.actor, by.role)
+        scope = scope_for(self.workspace, reader, db)
+        for one in domains:
+            scope.require(one)
+        for one in domains:
+            require_write(decision_for(db, reader, one, self.workspace.config.value("access.default")), by.role, one)
+
+    def _wanted(self, domains: Sequence[str], by: By) -> list[str]:
+        self.require((), by)
         db = self.workspace.caught_up()
+        scope = scope_for(self.workspace, Reader(by.actor, by.role), db)
         known = [row.id for row in access.domains(db)]
-        named = [named_domain(self.workspace, domain).id for domain in domains]
+        named = [named_domain(self.workspace, domain, "", scope).id for domain in domains]
         for one in named:
+            scope.require(one)
             if one not in known:
                 raise UnknownDomain(f"there is no domain {one!r}")
         if not (named or known):
             raise InvalidInput("there is no domain to close")
-        return list(dict.fromkeys(named or known))
+        wanted = list(dict.fromkeys(named or known))
+        self.require(wanted, by)
+        return wanted
 
     def _acts(self, domains: Sequence[str], cause: RetiredFor) -> list[Act]:
         db = self.workspace.file.db

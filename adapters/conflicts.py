@@ -6,17 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.facts import Facts, TopicDraft
+from adapters.facts import Facts
 from adapters.knowledge import require_human, scope_for
 from adapters.ledger import By, Committed, Draft
+from adapters.reviewers import require_reviewer
+from adapters.topic_draft import TopicDraft
 from adapters.workspace import Workspace
 from domain import conflict_case, propose, topic
 from domain.conflict_case import Conflict, ConflictResolved
-from domain.errors import UnknownConflict
+from domain.errors import Refused, UnknownConflict
 from domain.event import Event
 from domain.propose import NewFact
 from domain.topic import Fact
-from domain.topic_events import FactRestored, FactSuperseded
+from domain.topic_events import FactRetired, FactSuperseded
 from projections import conflicts, fact_queries
 from projections.conflicts import ConflictRow
 from projections.scope import Reader
@@ -24,7 +26,10 @@ from projections.scope import Reader
 
 @dataclass(frozen=True)
 class Conflicts:
+    """`token` proves the person, where `review.require_token` asks for it."""
+
     workspace: Workspace
+    token: str = ""
 
     # -- commands, all of people
 
@@ -34,7 +39,8 @@ class Conflicts:
         def decide(topics: TopicDraft, conflict: Conflict) -> Event:
             resolved = conflict_case.keep(conflict, fact_id)
             loser = next(one for one in conflict.facts if one != fact_id)
-            _bring_back(topics, topics.fact(fact_id))
+            _bring_back(topics, topics.fact(fact_id), conflict)
+            _leave_merged(topics, conflict, topics.fact(fact_id))  # only now: else each would replace the other
             lost = topics.fact(loser)
             if lost.live:
                 ended = FactSuperseded(fact_id=loser, by=fact_id, cause="conflict")
@@ -48,8 +54,9 @@ class Conflicts:
 
         def decide(topics: TopicDraft, conflict: Conflict) -> Event:
             resolved = conflict_case.keep_both(conflict)
+            _leave_merged(topics, conflict, None)
             for fact_id in conflict.facts:
-                _bring_back(topics, topics.fact(fact_id))
+                _bring_back(topics, topics.fact(fact_id), conflict)
             return resolved
 
         return self._resolve(conflict_id, decide, by, ("conflicts.keep_both", conflict_id))
@@ -59,8 +66,23 @@ class Conflicts:
 
         def decide(topics: TopicDraft, conflict: Conflict) -> Event:
             older, newer = (topics.fact(one) for one in conflict.facts)
+            if older.about != newer.about:
+                raise Refused(
+                    f"{older.fact_id} and {newer.fact_id} are not about the same one",
+                    "keep one or both: what is about one person must stay erasable by itself",
+                )
             sources = (older.fact_id, newer.fact_id)
-            said = NewFact(content, newer.topic, by.actor, by.role, None, newer.memory_type, "stated", sources)
+            said = NewFact(
+                content,
+                newer.topic,
+                by.actor,
+                by.role,
+                None,
+                newer.memory_type,
+                "stated",
+                sources,
+                about=newer.about,
+            )
             facts = Facts(self.workspace)
             proposal = facts.decide_on(topics, newer.domain, "", propose.checked(said), "keep_both")
             for fact in (topics.fact(older.fact_id), topics.fact(newer.fact_id)):
@@ -74,10 +96,15 @@ class Conflicts:
         return resolved.kept, done
 
     def reopen(self, conflict_id: str, by: By) -> Committed:
-        """Undo a decision about it: the facts stay as they are until it is decided anew."""
+        """Take a decision back: a merge with what it made; else the facts stay as they are until it is decided anew."""
 
-        def decide(_: TopicDraft, conflict: Conflict) -> Event:
-            return conflict_case.reopen(conflict)
+        def decide(topics: TopicDraft, conflict: Conflict) -> Event:
+            reopened = conflict_case.reopen(conflict)
+            if conflict.state == "merged":
+                _leave_merged(topics, conflict, None)
+                for fact_id in conflict.facts:
+                    _bring_back(topics, topics.fact(fact_id), conflict)
+            return reopened
 
         return self._resolve(conflict_id, decide, by, ("conflicts.reopen", conflict_id))
 
@@ -113,6 +140,7 @@ class Conflicts:
         command: Sequence[object],
     ) -> Committed:
         require_human(by, "resolve conflicts")
+        require_reviewer(self.workspace, by, self.token)
         self.workspace.caught_up()
         stream = conflict_case.conflict_stream(conflict_id)
 
@@ -125,9 +153,25 @@ class Conflicts:
         return self.workspace.ledger.transact(work, by, command)
 
 
-def _bring_back(topics: TopicDraft, fact: Fact) -> None:
-    """Live again when it was superseded. FactNotLive when it was erased, or retired as wrong."""
-    if fact.status == "superseded":
-        topics.append(topics.stream_of(fact), (FactRestored(fact_id=fact.fact_id),))
+def _bring_back(topics: TopicDraft, fact: Fact, conflict: Conflict) -> None:
+    """Live again when it was this conflict that ended it; what else it contradicts by now is an open conflict.
+    FactNotLive when something else ended it."""
+    ended_by = {*conflict.facts, conflict.winner}
+    if fact.status == "superseded" and fact.superseded_by in ended_by and fact.ended_for in ("conflict", "merge"):
+        topics.restore(fact.fact_id, settled=ended_by)
     else:
         topic.require_live(fact)
+
+
+def _leave_merged(topics: TopicDraft, conflict: Conflict, kept: Fact | None) -> None:
+    """What both were merged into gives way when the merge is taken back."""
+    if conflict.state != "merged" or conflict.winner in conflict.facts:
+        return
+    merged = topics.fact(conflict.winner)
+    if not merged.live:
+        return
+    if kept is None:
+        ended: Event = FactRetired(fact_id=merged.fact_id, cause="undone")
+    else:
+        ended = FactSuperseded(fact_id=merged.fact_id, by=kept.fact_id, cause="conflict")
+    topics.append(topics.stream_of(merged), (ended,))

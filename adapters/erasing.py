@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.erasing_plan import Plan, Target, keys_of, records_about
+from adapters.erasing_plan import Plan
 from adapters.ledger import By, Committed, Draft
 from adapters.purging import Purging
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
 from domain.erasure import TextErased
 from domain.errors import InvalidInput, Refused, ReviewerNeeded
+from domain.event import Event
 from domain.text import accept_text, canonical_json, is_person
 
 LONG_ENOUGH = 8  # characters; a shorter text stands in many events that have nothing to do with it
@@ -72,18 +74,17 @@ class Erasing:
         were sealed. Erasing again cleans again.
         """
         if not is_person(by.actor):
-            raise ReviewerNeeded(f"{by.actor} is not a person: only people erase", "name a person: --actor human:NAME")
+            raise ReviewerNeeded(f"{by.actor} is not a person: only people erase", "ask a person to do it")
         require_reviewer(self.workspace, by, self.token)
         if bool(names) == bool(about):
             raise InvalidInput("name the records to erase, or whom they are about with --about")
         accept_text(about, "--about", limit=200)
-        self.workspace.caught_up()
         found = _Found()
 
         def work(draft: Draft) -> None:
-            wanted = names or records_about(self.workspace, about)
+            self.workspace.caught_up()
             plan = Plan(draft, self.workspace, with_memories)
-            plan.take(wanted)
+            plan.take(names or plan.streams.about(about))
             self._decide(draft, plan, found, about)
 
         command = ("erase", list(names), about, with_memories)
@@ -95,36 +96,28 @@ class Erasing:
 
     def _decide(self, draft: Draft, plan: Plan, found: _Found, about: str) -> None:
         """One event on every stream that holds such a text; the recorder destroys its keys with it."""
+        streams = plan.streams
         for target in plan.targets:
-            self._require_sealed(target)
+            _require_sealed(target.record, streams.unsealed(target.record, target.stream))
         records: dict[str, None] = {}
         positions: list[int] = []
         for target in plan.targets:
-            erased, keys = _is_erased(draft, target), keys_of(self.workspace, target)
-            if keys or not erased:
-                subject = about or next((whom for whom, _ in keys if whom), "")
+            keys = streams.keys(target.record, target.stream)
+            if keys or not streams.is_erased(target.record, target.stream):
+                streams.load(target.stream)
+                subject = about or next((one.about for one in keys if one.about), "")
                 draft.append(target.stream, (TextErased(record=target.record, about=subject),))
                 records[target.record] = None
-                positions += [position for _, position in keys]
+                positions += [one.position for one in keys]
         found.records, found.positions = tuple(records), tuple(positions)
         found.already = tuple(dict.fromkeys(one.record for one in plan.targets if one.record not in records))
         found.near = tuple(plan.near)
-        found.quoted = self._quoted(positions)
+        found.quoted = self._quoted(streams.events_at(positions))
 
-    def _require_sealed(self, target: Target) -> None:
-        plain = self.workspace.ledger.unsealed(target.stream, target.record)
-        if plain:
-            at = ", ".join(str(one) for one in plain)
-            raise Refused(
-                f"{target.record} cannot be erased: its text was recorded before texts were sealed (position {at})",
-                "an append-only ledger keeps it; what is to live on has to begin in a new workspace",
-            )
-
-    def _quoted(self, positions: list[int]) -> tuple[int, ...]:
+    def _quoted(self, events: Iterable[Event]) -> tuple[int, ...]:
         """Where words of these events stand readable elsewhere in the ledger."""
         texts: dict[str, None] = {}
-        for position in positions:
-            event = self.workspace.ledger.at(position).event
+        for event in events:
             values = [getattr(event, name) for name in event.sealed]
             texts.update((one, None) for one in values if isinstance(one, str) and len(one) >= LONG_ENOUGH)
         longest = sorted(texts, key=len, reverse=True)[:LOOKED_FOR]
@@ -132,6 +125,10 @@ class Erasing:
         return tuple(sorted({at for text in longest for at in recorder.positions_with(canonical_json(text)[1:-1])}))
 
 
-def _is_erased(draft: Draft, target: Target) -> bool:
-    events = (one.event for one in draft.load(target.stream))
-    return any(isinstance(event, TextErased) and event.record == target.record for event in events)
+def _require_sealed(record: str, plain: Sequence[int]) -> None:
+    if plain:
+        at = ", ".join(str(one) for one in plain)
+        raise Refused(
+            f"{record} cannot be erased: its text was recorded before texts were sealed (position {at})",
+            "an append-only ledger keeps it; what is to live on has to begin in a new workspace",
+        )

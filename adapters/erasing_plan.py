@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from adapters.erasing_streams import Streams
 from adapters.ledger import Draft
 from adapters.sessions import load_memory
 from adapters.workspace import Workspace
 from domain import session as sessions
-from domain.errors import InvalidInput, Refused, UnknownRecord, UnknownSession
-from domain.event import stream_id
+from domain.errors import InvalidInput, Refused, UnknownSession
 from domain.memory import Memory, Source
 from domain.session import Decision, Session
-from domain.session_events import PREFIX, decision_record, question_record, session_stream
+from domain.session_events import decision_record, question_record, session_stream
 from domain.text import content_key, memory_number
+from domain.topic_events import FactMentioned
 from projections import registry
+from projections.alike import Alike
 from projections.decisions import reuses_of, saying
 
 QUESTION = "session:"
@@ -40,7 +43,15 @@ class Plan:
     targets: dict[Target, None] = field(default_factory=dict)
     near: dict[str, None] = field(default_factory=dict)
     memories: set[str] = field(default_factory=set)  # ids of those that are among the targets
+    others: dict[str, None] = field(default_factory=dict)  # facts, policies, notes, items among the targets
     sessions: dict[str, Session | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.streams = Streams(self.draft)
+
+    @cached_property
+    def alike(self) -> Alike:
+        return Alike(self.workspace.file.db)
 
     def take(self, names: tuple[str, ...]) -> None:
         """Find what these records are. Memories first: the decisions that they came from go with them.
@@ -56,6 +67,9 @@ class Plan:
                 self._take_decision(source)
             else:
                 self._take_any(name)
+        if self.others:
+            near = self.alike.near(frozenset(self.others), self._mentioning())
+            self.near.update((one, None) for one in near)
         for target in self.targets:
             self.near.pop(target.record, None)
 
@@ -165,36 +179,27 @@ class Plan:
 
     def _session(self, session_id: str) -> Session | None:
         if session_id not in self.sessions:
-            self.sessions[session_id] = sessions.fold(self.draft.load(session_stream(session_id)))
+            self.sessions[session_id] = sessions.fold(self.streams.load(session_stream(session_id)))
         return self.sessions[session_id]
 
     # -- facts, policies, notes, items
 
     def _take_any(self, record: str) -> None:
-        """Every stream that holds a text of this record. Where no key of it is left, the whole ledger is asked."""
-        ledger = self.workspace.ledger
-        streams = {ledger.at(one.position).stream for one in ledger.recorder.sealed_places(record)}
-        streams |= {one.stream for one, erasure in ledger.erasures() if erasure.record == record}
-        if not streams:
-            streams = {one.stream for one in ledger.everything() if one.event.record_in(one.stream) == record}
-        streams = {stream for stream in streams if not stream.startswith(PREFIX)}
-        if not streams:
-            raise UnknownRecord(f"there is no record {record!r}")
-        for stream in sorted(streams):
-            self.targets[Target(record, stream)] = None
+        """Every stream that holds a text of this record, and with it whatever says the same words because it was made
+        of it: facts that were merged into it, the item that it was raised from."""
+        waiting = [record]
+        while waiting:
+            one = waiting.pop(0)
+            if one not in self.others:
+                self.others[one] = None
+                for stream in self.streams.holding(one):
+                    self.targets[Target(one, stream)] = None
+                waiting += self.alike.same_words(one)
 
-
-def records_about(workspace: Workspace, subject: str) -> tuple[str, ...]:
-    """Every record about a subject, erased ones included. UnknownRecord when there is none."""
-    held = [one.record for one in workspace.ledger.recorder.sealed_places(about=subject)]
-    gone = [erasure.record for _, erasure in workspace.ledger.erasures() if erasure.about == subject]
-    found = tuple(dict.fromkeys((*held, *gone)))
-    if not found:
-        raise UnknownRecord(f"nothing is recorded about {subject!r}", "subjects are compared as they were written")
-    return found
-
-
-def keys_of(workspace: Workspace, target: Target) -> list[tuple[str, int]]:
-    """Whom a target's text is about, and the positions where it can still be read."""
-    places = workspace.ledger.recorder.sealed_places(target.record, stream=stream_id(target.stream))
-    return [(one.about, one.position) for one in places]
+    def _mentioning(self) -> Iterator[str]:
+        """What the taken facts cite where they were said again."""
+        for stream in dict.fromkeys(target.stream for target in self.targets if target.record in self.others):
+            for envelope in self.streams.load(stream):
+                event = envelope.event
+                if isinstance(event, FactMentioned) and event.fact_id in self.others:
+                    yield from event.source_observation_ids

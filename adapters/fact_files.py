@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from adapters.facts import Line
-from adapters.json_lines import misfit, read_lines
+from adapters.json_lines import lines_of, misfit, read_lines, shown
 from adapters.ledger import By
 from domain.errors import InvalidInput
 from domain.event import UtcTime
@@ -34,21 +35,40 @@ class ProposalForm(BaseModel):
     on_conflict: OnConflict | None = None
 
 
+FORM = 'a line is {"content": "…", "topic": "…", "domain": "…"}; the help of tht fact propose names all keys'
+
+
+def _misfit(error: ValidationError) -> tuple[str, str]:
+    """What does not fit a line first, in our words, and what to do about it."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return shown(
+            f"unknown key {key!r}; known: {', '.join(ProposalForm.model_fields)}"
+        ), "correct it or leave it out"
+    if problem["type"] == "missing":
+        return f"the key {key!r} is missing", FORM
+    return misfit(error), FORM
+
+
 def read_proposals(
-    path: Path, by: By, *, domain: str, repo: str, veracity: str, on_conflict: OnConflict
+    given: Path | IO[bytes], by: By, *, domain: str, repo: str, veracity: str, on_conflict: OnConflict
 ) -> Iterator[Line]:
-    """Every line that is not blank; the author is the actor. Unavailable when the file cannot be read."""
-    for line in read_lines(path):
+    """Every line of a file, or of an open one, that is not blank; the author is the actor.
+
+    Unavailable when the file cannot be read.
+    """
+    for line in read_lines(given) if isinstance(given, Path) else lines_of(given):
         if line.error:
-            yield Line(line.number, error=InvalidInput(line.error))
+            yield Line(line.number, error=InvalidInput(line.error, FORM))
             continue
         try:
             form = ProposalForm.model_validate(line.value)
         except ValidationError as error:
-            yield Line(line.number, error=InvalidInput(misfit(error)))
+            yield Line(line.number, error=InvalidInput(*_misfit(error)))
             continue
         if not (form.domain or domain):
-            yield Line(line.number, error=InvalidInput("no domain", "give it in the line or as --domain"))
+            yield Line(line.number, error=InvalidInput("no domain", "give it in the line or as --domain DOMAIN"))
             continue
         yield Line(
             line.number,

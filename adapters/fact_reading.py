@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.facts import Outcome
 from adapters.knowledge import curves, named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, parse_time
-from domain.errors import UnknownFact
+from domain.errors import InvalidInput, UnknownDomain, UnknownFact
 from domain.event import Envelope, iso_utc
 from domain.recall import FactsShown, reads_stream
-from projections import beliefs, conflicts, fact_queries, links, notes
+from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
 from projections.lexical import lexical_terms
 from projections.notes import ItemRow
@@ -103,9 +102,11 @@ class FactReading:
             return self._fact(seen, fact_id)
 
     def list(self, moment: Moment = NOW, *, repo: str = "", limit: int = -1, offset: int = 0, **wanted: str) -> Found:
-        """Facts in the order in which they were proposed. AccessDenied when the domain asked for is closed."""
-        with self.seen(moment, **self._named(wanted, repo)) as seen:
-            self._require(seen)
+        """Facts in the order in which they were proposed; of one domain, or of one repository."""
+        named = self._named(wanted, repo)
+        if repo and not named.get("domain"):
+            named = named | {"repo": named_repo(self.workspace, repo, self._scope())}
+        with self.seen(moment, **named) as seen:
             facts, total = fact_queries.list_facts(seen.db, seen.wanted, seen.scope, limit=limit, offset=offset)
             return Found(tuple(facts), total, seen.scope.denied)
 
@@ -114,8 +115,7 @@ class FactReading:
     ) -> Found:
         """The facts that share words with a question; what was shown is recorded, ids only."""
         slug = named_repo(self.workspace, repo, self._scope())
-        with self.seen(moment, **self._named(wanted, "")) as seen:
-            self._require(seen)
+        with self.seen(moment, **self._named(wanted, repo)) as seen:
             facts = fact_queries.keyword(
                 seen.db,
                 question,
@@ -146,11 +146,6 @@ class FactReading:
             if fact_id in (getattr(envelope.event, name, "") for name in ("fact_id", "by", "record"))
         ]
 
-    def may_be_told(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-        """What proposals came to, without what they met in a domain that is closed to the one who proposed."""
-        scope = self._scope()
-        return [one if scope.sees(one.domain) else one.alone for one in outcomes]
-
     # -- parts
 
     def _fact(self, seen: Seen, fact_id: str) -> FactRow:
@@ -160,16 +155,17 @@ class FactReading:
         seen.scope.require(fact.domain)
         return fact
 
-    @staticmethod
-    def _require(seen: Seen) -> None:
-        if seen.wanted.domain:
-            seen.scope.require(seen.wanted.domain)
-
     def _named(self, wanted: dict[str, str], repo: str) -> dict[str, str]:
+        """With the id of the domain that is asked for. AccessDenied where it is closed, UnknownDomain without it."""
         domain = wanted.get("domain", "")
         if not domain:
             return wanted
-        return wanted | {"domain": named_domain(self.workspace, domain, repo, self._scope()).id}
+        scope = self._scope()
+        name = named_domain(self.workspace, domain, repo, scope)
+        scope.require(name.id)
+        if access.find_domain(self.workspace.file.db, name.id) is None:
+            raise UnknownDomain(f"there is no domain {name.id!r}")
+        return wanted | {"domain": name.id}
 
     def _scope(self) -> Scope:
         return scope_for(self.workspace, self.reader)
@@ -185,7 +181,9 @@ def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:
     told = iso_utc(parse_time(as_of)) if as_of else ""
     if not at:
         return Moment(None, told)
-    position = workspace.position_at(at)
+    position, head = workspace.position_at(at), workspace.ledger.head().position
+    if position > head:
+        raise InvalidInput(f"the ledger has positions 0 to {head}, not {position}")
     if not told and not at.isdecimal():
         told = iso_utc(parse_time(at))
     return Moment(position, told)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
 
-from adapters.knowledge import load_domain, named_domain
+from adapters.knowledge import named_domain, scope_for
 from adapters.ledger import By, Committed, Draft
+from adapters.topic_draft import TopicDraft
 from adapters.workspace import Workspace
-from domain import conflict_case, links, propose, topic
-from domain.access import DomainName
+from domain import links, propose, topic
 from domain.conflict_case import ConflictFound
-from domain.errors import HomeNotWritable, ThtError, UnknownFact
+from domain.errors import NothingChanged, ThtError
 from domain.event import Event, iso_utc
 from domain.propose import NewFact, OnConflict, Proposal
-from domain.topic import Fact, Topic
+from domain.topic import Fact
 from domain.topic_events import FactLinked, FactMentioned, FactProposed, FactSuperseded, LinkKind
 from projections import fact_queries
-from projections.counters import ShownLately
-from projections.fact_queries import FactRow
+from projections.scope import Reader
 
 NOMINATED = 30  # facts that a new one is compared with for links
 BATCH = 200  # proposals to a transaction
@@ -41,9 +39,9 @@ class Outcome:
     memory_type: str = ""
 
     @property
-    def alone(self) -> Outcome:
-        """The outcome without the facts that it met."""
-        return replace(self, superseded=(), superseded_by="", conflicts=(), relations=())
+    def untold(self) -> Outcome:
+        """What whoever may not read the domain is told: that it was recorded, not what it met there."""
+        return Outcome("recorded", "", self.domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,77 +62,9 @@ class LineOutcome:
     outcome: Outcome | None
     error: ThtError | None
 
-
-@dataclass
-class TopicDraft:
-    """The topics of one command while it is decided: each is folded once and then follows what is appended."""
-
-    workspace: Workspace
-    draft: Draft
-    topics: dict[str, Topic] = field(default_factory=dict)
-    names: dict[tuple[str, str], DomainName] = field(default_factory=dict)
-    fresh: list[Fact] = field(default_factory=list)  # proposed by this command: no view knows them yet
-
-    def topic(self, stream: str) -> Topic:
-        if stream not in self.topics:
-            self.topics[stream] = topic.fold(stream, self.draft.load(stream))
-        return self.topics[stream]
-
-    def append(self, stream: str, events: Sequence[Event]) -> None:
-        known = self.topic(stream)
-        self.draft.append(stream, events)
-        for event in events:
-            known = topic.evolve(known, self.draft.envelope(stream, event))
-            if isinstance(event, FactProposed):
-                self.fresh.append(known.facts[event.fact_id])
-        self.topics[stream] = known
-
-    def found(self, conflict: ConflictFound) -> None:
-        stream = conflict_case.conflict_stream(conflict.conflict_id)
-        self.draft.load(stream)
-        events = conflict_case.find(conflict_case.fold(self.draft.so_far(stream)), conflict)
-        self.draft.append(stream, events)
-
-    def fact(self, fact_id: str) -> Fact:
-        """A fact from its own stream; the view only says which that is. UnknownFact when there is none."""
-        for one in self.topics.values():
-            if fact_id in one.facts:
-                return one.facts[fact_id]
-        row = fact_queries.find_fact(self.workspace.file.db, fact_id)
-        if row is None:
-            raise UnknownFact(f"there is no fact {fact_id!r}")
-        found = self.topic(row.stream).facts.get(fact_id)
-        if found is None:  # nothing is written on the word of a view
-            raise HomeNotWritable(
-                f"the view facts says that {fact_id} is of {row.stream}, which does not know it",
-                "tht projection rebuild facts makes it anew",
-            )
-        return found
-
-    def shown_to(self, author: str) -> ShownLately:
-        """The facts that the author was shown so lately that saying them again is an echo."""
-        hours = float(self.workspace.config.value("recall.echo_hours"))
-        return ShownLately(self.workspace.file.db, author, iso_utc(self.draft.at - timedelta(hours=hours)))
-
-    def domain(self, domain: str, repo: str) -> DomainName:
-        """The domain that is meant, there or not, and made with its first grants when it is not."""
-        if (domain, repo) not in self.names:
-            name = named_domain(self.workspace, domain, repo)
-            load_domain(self.draft, name, self.workspace)
-            self.names[domain, repo] = name
-        return self.names[domain, repo]
-
-    def restore(self, fact_id: str) -> None:
-        """Bring a fact back. A live one that it contradicts stays; a person decides between them."""
-        fact = self.fact(fact_id)
-        stream = self.stream_of(fact)
-        restored = topic.restore(fact)
-        for conflict in _against(self.topic(stream), fact):
-            self.found(conflict)
-        self.append(stream, (restored,))
-
-    def stream_of(self, fact: Fact) -> str:
-        return topic.topic_stream(fact.domain, fact.topic)
+    @property
+    def untold(self) -> LineOutcome:
+        return replace(self, outcome=self.outcome and self.outcome.untold)
 
 
 @dataclass(frozen=True)
@@ -148,7 +78,8 @@ class Facts:
     ) -> tuple[Outcome, Committed]:
         """Propose one fact. UnknownRepoScope, InvalidInput, UnknownFact for a source that is none."""
         new = propose.checked(new)
-        name = named_domain(self.workspace, domain, repo)
+        scope = scope_for(self.workspace, Reader(by.actor, by.role))
+        name = named_domain(self.workspace, domain, repo, scope)
         found: list[Proposal] = []
 
         def work(draft: Draft) -> None:
@@ -157,6 +88,8 @@ class Facts:
         command = ("fact.propose", name.id, *_fields(new), on_conflict)
         done = self.workspace.ledger.transact(work, by, command)
         outcome = _outcomes(done)[0]
+        if not scope.sees(name.id):
+            return outcome.untold, done
         return (outcome if done.already else replace(outcome, relations=found[0].related)), done
 
     def propose_many(
@@ -194,11 +127,12 @@ class Facts:
 
         if by.idempotency_key:
             by = replace(by, idempotency_key=f"{by.idempotency_key}:{batch[0].number}")
-        command = [("fact.propose", one.domain, one.repo, *(_fields(one.new) if one.new else ())) for one in batch]
+        command = [_command(one) for one in batch]
         done = self.workspace.ledger.transact(work, by, command)
         if done.already:
-            return [LineOutcome(batch[0].number, _outcomes(done)[0], None)]
-        return found
+            found = [LineOutcome(batch[0].number, _outcomes(done)[0], None)]
+        scope = scope_for(self.workspace, Reader(by.actor, by.role), self.workspace.file.db)
+        return [one if one.outcome is None or scope.sees(one.outcome.domain) else one.untold for one in found]
 
     def _propose_line(self, topics: TopicDraft, line: Line) -> LineOutcome:
         """Whatever is wrong with a line is found before anything of it is appended."""
@@ -218,9 +152,10 @@ class Facts:
         """
         topic.topic_stream("", new.topic)
         for source in new.source_observation_ids:
-            if source.startswith("fact-"):
-                topics.fact(source)
+            topics.require_source(source)
         name = topics.domain(domain, repo)
+        if topics.draft.by.dry_run:
+            topics.scope.require(name.id)  # asking only what would come of it is reading
         stream = topic.topic_stream(name.id, new.topic)
         known = topics.topic(stream)
         at = topics.draft.at
@@ -251,7 +186,7 @@ class Facts:
         """Let another fact take its place: it was true. Both may be of different topics."""
 
         def decide(topics: TopicDraft) -> None:
-            one, other = topics.fact(old), topics.fact(new)
+            one, other = topics.seen(old), topics.seen(new)
             chain = fact_queries.successors(self.workspace.file.db, new)
             topics.append(topics.stream_of(one), (topic.supersede(one, other, chain),))
 
@@ -266,9 +201,11 @@ class Facts:
         domain: list[str] = []
 
         def decide(topics: TopicDraft) -> None:
-            old = topics.fact(fact_id)
+            old = topics.seen(fact_id)
             topic.require_live(old)
             changed = propose.checked(_completed(new, old))
+            if (changed.content, changed.valid_until) == (old.content, old.valid_until) and new.valid_from is None:
+                raise NothingChanged(f"{fact_id} says just that already")
             domain[:] = [old.domain]
             proposal = self.decide_on(topics, old.domain, "", changed, "supersede")
             found[:] = [proposal]
@@ -283,7 +220,7 @@ class Facts:
         """Take a fact out because it is wrong."""
 
         def decide(topics: TopicDraft) -> None:
-            fact = topics.fact(fact_id)
+            fact = topics.seen(fact_id)
             topics.append(topics.stream_of(fact), (topic.retire(fact),))
 
         return self._transact(decide, by, ("fact.retire", fact_id))
@@ -291,20 +228,23 @@ class Facts:
     def restore(self, fact_id: str, by: By) -> Committed:
         """Undo a supersession or retirement. A live fact that it contradicts stays; a person decides between them."""
 
-        return self._transact(lambda topics: topics.restore(fact_id), by, ("fact.restore", fact_id))
+        def decide(topics: TopicDraft) -> None:
+            topics.restore(topics.seen(fact_id).fact_id)
+
+        return self._transact(decide, by, ("fact.restore", fact_id))
 
     def link(self, fact_id: str, to: str, kind: LinkKind, weight: float, by: By) -> Committed:
         """A link by hand. UnknownFact when one of them is not there."""
 
         def decide(topics: TopicDraft) -> None:
-            fact, other = topics.fact(fact_id), topics.fact(to)
+            fact, other = topics.seen(fact_id), topics.seen(to)
             topics.append(topics.stream_of(fact), (topic.link(fact, other.fact_id, kind, weight),))
 
         return self._transact(decide, by, ("fact.link", fact_id, to, kind, weight))
 
     def unlink(self, fact_id: str, to: str, kind: LinkKind, by: By) -> Committed:
         def decide(topics: TopicDraft) -> None:
-            fact = topics.fact(fact_id)
+            fact = topics.seen(fact_id)
             topics.append(topics.stream_of(fact), (topic.unlink(fact, to, kind),))
 
         return self._transact(decide, by, ("fact.unlink", fact_id, to, kind))
@@ -314,25 +254,9 @@ class Facts:
         return self.workspace.ledger.transact(lambda draft: decide(TopicDraft(self.workspace, draft)), by, command)
 
 
-def find_fact(workspace: Workspace, fact_id: str) -> FactRow:
-    """The fact as it is read. UnknownFact when there is none."""
-    row = fact_queries.find_fact(workspace.caught_up(), fact_id)
-    if row is None:
-        raise UnknownFact(f"there is no fact {fact_id!r}")
-    return row
-
-
-def _against(known: Topic, fact: Fact) -> list[ConflictFound]:
-    """The conflicts of a fact that comes back with those that are live."""
-    new = NewFact(fact.content, fact.topic, fact.author, valid_from=fact.valid_from, valid_until=fact.valid_until)
-    found = []
-    for one in propose.compared(known, new, fact.at):
-        if one.relation.outcome in ("contradicts", "unsure"):
-            pair = (one.fact_id, fact.fact_id)
-            kind: conflict_case.Found = "contradiction" if one.relation.outcome == "contradicts" else "unsure"
-            identity = conflict_case.conflict_id(*pair)
-            found.append(ConflictFound(conflict_id=identity, facts=pair, found=kind, rule=one.relation.reason))
-    return found
+def _command(line: Line) -> tuple[object, ...]:
+    said = _fields(line.new) if line.new else ()
+    return ("fact.propose", line.domain, line.repo, line.on_conflict, *said)
 
 
 def _completed(new: NewFact, old: Fact) -> NewFact:

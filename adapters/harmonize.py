@@ -35,7 +35,7 @@ class Harmonize:
         yet gets one first; else vectors count where they are there."""
         upkeep = Upkeep(self.workspace)
         upkeep.require_everything(by)
-        return upkeep.carry_out("harmonize", lambda: self.plan(embed=embed), by, ("harmonize",))
+        return upkeep.carry_out("harmonize", lambda: self.plan(embed=embed), by, ("harmonize", embed))
 
     def plan(self, *, embed: bool = False) -> Sequence[Act]:
         db, at = self.workspace.file.db, iso_utc(self.workspace.clock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,11 +156,8 @@ class Health:
 
     def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:
         try:
-            behind = [f"{one.name} by {one.lag:,}" for one in Projecting(self.workspace).status() if one.lag > 0]
-            if behind:
-                notes.append(
-                    f"behind the ledger, as found: {', '.join(behind)} events; the next command brings them up"
-                )
+            if behind := _behind(Projecting(self.workspace).status()):
+                notes.append(f"behind the ledger, as found: {behind} events; the next command brings them up")
             yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
@@ -205,3 +202,11 @@ class Health:
                 more = f" and {len(refs) - SHOWN_REFS} more" if len(refs) > SHOWN_REFS else ""
                 listed = ", ".join(refs[:SHOWN_REFS]) + more
                 yield Finding("index", word, f"{what}: {listed}", "tht index rebuild")
+
+
+def _behind(views: Sequence[ProjectionStatus]) -> str:
+    """`all views by 3`, or `registry by 3, facts by 12`; empty when none is behind."""
+    lags = {one.name: one.lag for one in views if one.lag > 0}
+    if len(lags) == len(views) and len(set(lags.values())) == 1:
+        return f"all views by {next(iter(lags.values())):,}"
+    return ", ".join(f"{name} by {lag:,}" for name, lag in lags.items())

@@ -45,17 +45,22 @@ def read_lines(path: Path) -> Iterator[Line]:
     except OSError as error:
         raise Unavailable(f"{path} cannot be read: {error.strerror}", "check its name and permissions") from error
     with file:
-        number, end = 0, 0
-        while text := file.readline(LINE_LIMIT + 1):
-            number, end = number + 1, end + len(text)
-            if len(text) > LINE_LIMIT and not text.endswith(b"\n"):
-                end += _pass_over(file)
-                yield Line(number, {}, f"longer than {LINE_LIMIT // 2**20} MB", end)
-                continue
-            if number == 1:
-                text = text.removeprefix(b"\xef\xbb\xbf")
-            if text.strip():
-                yield _line(number, text, end)
+        yield from lines_of(file)
+
+
+def lines_of(file: IO[bytes]) -> Iterator[Line]:
+    """Every line of an open file that is not blank, as `read_lines` gives them."""
+    number, end = 0, 0
+    while text := file.readline(LINE_LIMIT + 1):
+        number, end = number + 1, end + len(text)
+        if len(text) > LINE_LIMIT and not text.endswith(b"\n"):
+            end += _pass_over(file)
+            yield Line(number, {}, f"longer than {LINE_LIMIT // 2**20} MB", end)
+            continue
+        if number == 1:
+            text = text.removeprefix(b"\xef\xbb\xbf")
+        if text.strip():
+            yield _line(number, text, end)
 
 
 def _pass_over(file: IO[bytes]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import TypeVar
 
 from adapters.ledger import By, Draft
@@ -34,8 +33,11 @@ def require_whole(workspace: Workspace, reader: Reader, what: str) -> None:
 
 def known_roles(workspace: Workspace) -> tuple[str, ...]:
     """The roles that a new domain gives write to: the usual ones and the workspace's own; none if fail-closed."""
-    if workspace.config.value("access.default") == "none":
-        return ()
+    return () if workspace.config.value("access.default") == "none" else configured_roles(workspace)
+
+
+def configured_roles(workspace: Workspace) -> tuple[str, ...]:
+    """The usual roles and the workspace's own (`access.roles`)."""
     own = str(workspace.config.value("access.roles")).split(",")
     return tuple(dict.fromkeys((*ROLES, *(accept_role(role) for role in own if role.strip()))))
 
@@ -79,14 +81,9 @@ def load_domain(draft: Draft, name: DomainName, workspace: Workspace) -> rules.D
 def require_human(by: By, what: str) -> None:
     """ReviewerNeeded when an agent or a tool does what only people do."""
     if not is_person(by.actor):
-        raise ReviewerNeeded(f"{by.actor} is not a person: only people {what}", "name a person: --actor human:NAME")
+        raise ReviewerNeeded(f"{by.actor} is not a person: only people {what}", "ask a person to do it")
 
 
 def curves(workspace: Workspace) -> Mapping[str, Curve]:
     """How each memory type ages, as configured (`decay.*`)."""
     return {name: parse_curve(workspace.config.value(f"decay.{name}")) for name in CURVES}
-
-
-def now(workspace: Workspace) -> datetime:
-    """The workspace's clock: every command asks it once and passes the time on."""
-    return workspace.clock()

@@ -20,7 +20,7 @@ from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link
 from adapters.sqlite_errors import translated
 from domain.erasure import TextErased
 from domain.errors import KeyReused, LedgerDamaged, LostRace
-from domain.event import STREAMS, Envelope, Event, stream_id
+from domain.event import STREAMS, Envelope, Event, registered_events, stream_id
 from domain.text import digest
 from projections.loop import Broken, Head
 from projections.verify import Finding
@@ -66,6 +66,7 @@ class Draft:
     at: datetime  # the time that all its events get
     versions: dict[str, int] = field(default_factory=dict)
     added: list[tuple[str, Event]] = field(default_factory=list)
+    own: dict[str, list[Event]] = field(default_factory=dict)  # the same by stream
     begins: set[int] = field(default_factory=set)  # where in `added` another command of a bulk begins
 
     def load(self, stream: str) -> list[Envelope]:
@@ -78,8 +79,8 @@ class Draft:
         """The recorded events of a stream and those that this command appends: for a bulk, whose parts build on it."""
         recorded = self.load(stream)
         version = recorded[-1].version if recorded else 0
-        own = [event for name, event in self.added if name == stream]
-        return recorded + [self.envelope(stream, event, version + n) for n, event in enumerate(own, start=1)]
+        own = enumerate(self.own.get(stream, ()), start=1)
+        return recorded + [self.envelope(stream, event, version + n) for n, event in own]
 
     def envelope(self, stream: str, event: Event, version: int = 0) -> Envelope:
         """An event as it will be recorded, for folding; its place in the ledger is not known yet."""
@@ -100,6 +101,7 @@ class Draft:
         if stream not in self.versions:
             raise LookupError(f"{stream} must be loaded before it is appended to")
         self.added.extend((stream, event) for event in events)
+        self.own.setdefault(stream, []).extend(events)
 
     def begin(self) -> None:
         """What is appended from here on is a command of its own, though saved in the same transaction: imports."""
@@ -212,13 +214,14 @@ class Ledger:
         found = [self._envelope(stored) for stored in self.recorder.of_topic(TextErased.name)]
         return [(one, one.event) for one in found if isinstance(one.event, TextErased)]
 
-    def unsealed(self, stream: str, record: str) -> list[int]:
-        """Positions on a stream that hold a record's text in the clear: recorded before texts were sealed."""
-        found = []
+    def unsealed(self, stream: str) -> dict[str, list[int]]:
+        """By record: positions on a stream that hold its text in the clear, recorded before texts were sealed."""
+        found: dict[str, list[int]] = {}
+        kinds = registered_events()
         for stored in self.recorder.select_events(stream_id(stream)):
-            envelope = self._envelope(stored)
-            if envelope.event.sealed and envelope.event.record_in(stream) == record and not is_sealed(stored):
-                found.append(envelope.position)
+            if (stored.topic not in kinds or kinds[stored.topic].sealed) and not is_sealed(stored):
+                envelope = self._envelope(stored)
+                found.setdefault(envelope.event.record_in(stream), []).append(envelope.position)
         return found
 
     def end_of_command(self, position: int) -> int:

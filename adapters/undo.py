@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from adapters.facts import TopicDraft
+from adapters.closing import Closing
 from adapters.ledger import By, Committed, Draft
+from adapters.topic_draft import TopicDraft
 from adapters.upkeep import BATCH, Part, Ran, Upkeep
 from adapters.workspace import Workspace
 from domain import belief, conflict_case, hot, topic, upkeep
 from domain.belief import belief_stream
 from domain.conflict_case import ConflictWithdrawn, conflict_stream
 from domain.erasure import TextErased
-from domain.errors import UnknownRun
+from domain.errors import Refused, UnknownRun
 from domain.event import Envelope
 from domain.hot import hot_stream
 from domain.policy import policy_stream
@@ -29,6 +30,7 @@ from domain.topic_events import (
     FactSuperseded,
 )
 from domain.upkeep import Run, RunUndone, What, require_undoable, run_stream
+from projections import fact_queries, policies
 from projections.beliefs import list_runs
 from projections.upkeep import agent_of_item
 
@@ -59,11 +61,15 @@ class Undoing(Part):
         return [one for one in envelopes if one.correlation_id not in self.void]
 
     def recorded(self, fact_id: str) -> list[Envelope]:
-        """What was recorded about a fact, in order, links left out."""
+        """What was recorded about a fact and stands, in order, links left out."""
+        return self.standing(self.everything(fact_id))
+
+    def everything(self, fact_id: str) -> list[Envelope]:
+        """The same with what was undone: a fact that somebody restored may have been proposed by a run that was."""
         stream = self.topics.stream_of(self.topics.fact(fact_id))
         if stream not in self.past:
             found: dict[str, list[Envelope]] = defaultdict(list)
-            for envelope in self.standing(self.draft.load(stream)):
+            for envelope in self.draft.load(stream):
                 if isinstance(envelope.event, TELLING):
                     found[envelope.event.record].append(envelope)
             self.past[stream] = found
@@ -79,7 +85,10 @@ UndoAct = Callable[[Undoing], None]
 
 @dataclass(frozen=True)
 class Undo:
+    """`token` proves the person who takes the closing of a domain back, where the workspace asks for it."""
+
     workspace: Workspace
+    token: str = ""
 
     def run(self, run_id: str, by: By, what: What | None = None) -> Ran:
         """Undo a run, of the kind `what` where one is meant. UnknownRun; NothingChanged when it was undone before."""
@@ -96,6 +105,10 @@ class Undo:
         run = upkeep.fold(self.workspace.ledger.load(run_stream(run_id)))
         if run is None or (what and run.what != what):
             raise UnknownRun(f"there is no run {run_id!r}" + (f" of {what}" if what else ""))
+        if run.what == "close":  # what only a person may do is undone by a person, with the same permissions
+            Closing(self.workspace, self.token).require(self._domains_of(run), by)
+        if run.what == "harvest":
+            self._require_last(run)
         acts = list(_acts(require_undoable(run, run_id)))
         left: list[str] = []
         done = Committed(())
@@ -105,6 +118,28 @@ class Undo:
             batch = acts[start : start + BATCH]
             done = self._batch(run, batch, void, left, by if last else _unkeyed(by), command, last=last)
         return _told(run_id, run.what, done, left=tuple(left))
+
+    def _require_last(self, run: Run) -> None:
+        """Refused while a later harvest of the same meeting stands: it was decided on what this one left."""
+        own, later = self._topics_of(run), False
+        for row in reversed(list_runs(self.workspace.file.db)):
+            if row.id == run.run_id:
+                later = True
+            elif later and row.what == "harvest" and not row.undone_by:
+                other = upkeep.fold(self.workspace.ledger.load(run_stream(row.id)))
+                if other is not None and own & self._topics_of(other):
+                    raise Refused(f"a later harvest of the meeting, {row.id}, stands", f"undo {row.id} first")
+
+    def _topics_of(self, run: Run) -> set[str]:
+        db = self.workspace.file.db
+        facts = [fact_queries.find_fact(db, one) for part in run.parts for one in (*part.proposed, *part.retired)]
+        return {fact.stream for fact in facts if fact is not None}
+
+    def _domains_of(self, run: Run) -> list[str]:
+        db = self.workspace.file.db
+        rules = [policies.find_policy(db, one) for part in run.parts for one in part.deactivated]
+        facts = [fact_queries.find_fact(db, one) for part in run.parts for one in part.retired]
+        return list(dict.fromkeys(row.domain for row in (*rules, *facts) if row is not None))
 
     def _void(self) -> frozenset[str]:
         """The commands of every run that was undone, and of its undoing."""
@@ -224,7 +259,8 @@ def _unsaid(fact_id: str, part: Undoing) -> bool:
     for at in reversed(range(since, len(recorded))):
         event = recorded[at].event
         if isinstance(event, FactMentioned) and not event.echoed:
-            before = topic.fold(stream, recorded[:at]).facts[fact_id]
+            earlier = [one for one in part.everything(fact_id) if one.position < recorded[at].position]
+            before = topic.fold(stream, earlier).facts[fact_id]
             part.topics.append(stream, (topic.withdraw_mention(part.topics.fact(fact_id), before),))
     return True
 
@@ -232,8 +268,8 @@ def _unsaid(fact_id: str, part: Undoing) -> bool:
 def _given_way(stream: str, to: str, part: Undoing) -> list[str]:
     """The facts of a stream that the run superseded by one that is taken back."""
     found = []
-    for fact_id, recorded in part.past[stream].items():
-        ends = [one for one in recorded if isinstance(one.event, ENDING)]
+    for fact_id in part.past[stream]:
+        ends = [one for one in part.recorded(fact_id) if isinstance(one.event, ENDING)]
         last = ends[-1].event if ends else None
         if isinstance(last, FactSuperseded) and last.by == to and part.own(ends[-1]) and fact_id != to:
             found.append(fact_id)
@@ -259,7 +295,8 @@ def _believe_as_before(belief_id: str, part: Undoing) -> None:
     if now is None or not own or own[-1] != len(recorded) - 1:
         part.leave(belief_id)
         return
-    before = belief.fold(recorded[: own[0]]) or replace(now, live=False)
+    earlier = [one for one in everything if one.position < recorded[own[0]].position]  # what other undoings left, too
+    before = belief.fold(earlier) or replace(now, live=False)
     part.append(stream, belief.become(now, before))
 
 

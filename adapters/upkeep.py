@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.facts import TopicDraft
 from adapters.knowledge import scope_for
 from adapters.ledger import By, Committed, Draft
 from adapters.locks import alone
+from adapters.topic_draft import TopicDraft
 from adapters.workspace import Workspace
 from domain import hot
 from domain.errors import NothingChanged
@@ -113,11 +113,14 @@ class Upkeep:
             self.workspace.caught_up()
             run_id = events[0].run_id if events else self._new_id(what)
             acts = plan()
-            position = 0
+            position, recorded = 0, len(earlier)
             for start in range(0, len(acts), BATCH):
-                keyed = _keyed(by, len(earlier) + start // BATCH + 1)
-                finished = start + BATCH >= len(acts)
-                done = self._batch(run_id, what, acts[start : start + BATCH], keyed, command, finished)
+                last = start + BATCH >= len(acts)
+                part = UpkeepRun(run_id=run_id, what=what, finished=last)
+                told = last and bool(events)  # the end of a run that did something is told, whatever is left to do
+                keyed = _keyed(by, recorded + 1)
+                done = self._batch(part, acts[start : start + BATCH], keyed, command, told=told)
+                recorded += bool(done.envelopes)
                 events += done.events(UpkeepRun)
                 position = done.position or position
         if not events:
@@ -125,15 +128,15 @@ class Upkeep:
         return _ran(events, position, already=not acts)
 
     def _batch(
-        self, run_id: str, what: What, acts: Sequence[Act], by: By, command: Sequence[object], finished: bool
+        self, run: UpkeepRun, acts: Sequence[Act], by: By, command: Sequence[object], *, told: bool
     ) -> Committed:
         def work(draft: Draft) -> None:
             part = Part(TopicDraft(self.workspace, draft))
             for act in acts:
                 act(part)
-            if part.did:
-                event = UpkeepRun.model_validate({"run_id": run_id, "what": what, "finished": finished, **part.did})
-                part.append(run_stream(run_id), (event,))
+            if part.did or told:
+                event = UpkeepRun.model_validate(run.model_dump() | part.did)
+                part.append(run_stream(run.run_id), (event,))
 
         return self.workspace.ledger.transact(work, by, command)
 

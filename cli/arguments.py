@@ -59,6 +59,13 @@ at_option = click.option(
 )
 
 
+def require(value: str, name: str, hint: str = "") -> str:
+    """`value`, if anything was given; InvalidInput that says what to give otherwise. `name`: `--domain DOMAIN`."""
+    if not value.strip():
+        raise InvalidInput(f"{name} is missing", hint or f"give {name}")
+    return accept_text(value, name.partition(" ")[0])
+
+
 def text_or_stdin(given: str) -> str:
     """The text itself, or all of stdin for `-`, without its last line end."""
     if given != "-":

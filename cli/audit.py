@@ -10,8 +10,8 @@ import click
 from adapters.audit import Asked, Audit
 from adapters.audit_answers import line_json
 from cli.arguments import FACT, MEMORY, SESSION, at_option
-from cli.options import Run, common, paged, pass_run
-from cli.output import cut_note, printable, show, table
+from cli.options import Commands, Run, common, paged, pass_run
+from cli.output import cut_note, printable, show, table, time_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +30,7 @@ def of_actor(command: F) -> F:
     return click.option("--actor", "who", default="", metavar="WHO", help="Only of this actor: human:ada.")(command)
 
 
-@click.group("audit")
+@click.group("audit", cls=Commands)
 @common
 def audit_command() -> None:
     """Why is it so: who did what, when, why, and what followed."""
@@ -100,7 +100,7 @@ def audit_actor(run: Run, who: str, at: str, limit: int, offset: int) -> None:
 @click.option("--until", default="", metavar="TIME", help="Up to this time.")
 @click.option("--session", "session_id", default="", metavar="ID", help="Only this session.")
 @click.option("--memory", "memory_id", default="", metavar="MEM", help="Only what concerns this memory.")
-@click.option("--record", default="", metavar="ID", help="Only what concerns this fact, policy, observation, …")
+@click.option("--record", default="", metavar="ID", help="Only what is about or names this fact, policy, run, …")
 @at_option
 @paged
 @pass_run
@@ -144,7 +144,7 @@ def audit_reads(run: Run, memory_id: str, fact_id: str, who: str, limit: int, of
         rows = [
             (
                 one.position,
-                _time(one.at),
+                time_text(one.at),
                 one.actor,
                 one.mode,
                 one.session_id,
@@ -243,16 +243,13 @@ def _lines(title: str, lines: tuple[Line, ...] | list[Line], cut: str) -> Render
 
 def _happened(line: Line) -> str:
     decision = f" seq {line.seq}" if line.seq is not None else ""
-    about = " ".join(part for part in (f"{line.session_id}{decision}", line.memory_id, line.what) if part)
+    record = "" if line.session_id or line.record == line.memory_id else line.record
+    about = " ".join(part for part in (f"{line.session_id}{decision}", line.memory_id, record, line.what) if part)
     return f"{line.kind}: {about}" + (f"\nbecause: {line.reason}" if line.reason else "")
 
 
 def _when(at: str, who: str) -> str:
-    return f"{_time(at)}\n{who}"
-
-
-def _time(at: str) -> str:
-    return at.partition(".")[0].replace("T", " ")
+    return f"{time_text(at)}\n{who}"
 
 
 def _heading(text: str) -> RenderableType:

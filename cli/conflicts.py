@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adapters.conflicts import Conflicts
-from cli.arguments import CONFLICT, FACT
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import cut_note, note, printable, show, show_committed, table, verbatim
+from cli.arguments import CONFLICT, FACT, reviewer_token
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import cut_note, note, printable, show, show_committed, table, time_text, verbatim
 from domain.errors import InvalidInput
 from domain.text import accept_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-STATES = ("open", "decided", "kept", "both", "merged", "withdrawn", "all")
+STATES = ("open", "moot", "decided", "kept", "both", "merged", "withdrawn", "all")
 
 conflict_argument = click.argument("conflict_id", metavar="CONFLICT", type=CONFLICT)
 
 
-@click.group("conflicts")
+@click.group("conflicts", cls=Commands)
 @common
 def conflicts_command() -> None:
     """Conflicts: found by rule, one row a pair; open until a person decides."""
@@ -42,7 +42,7 @@ def list_command(run: Run, state: str, everything: bool, limit: int, offset: int
         )
         told = {"conflicts": [one.as_json() for one in found], "total": total, "denied": denied or None}
         rows = [
-            (one.id, f"{one.older}\n{one.newer}", f"{one.found}: {one.rule}", _state(one.state, one.winner))
+            (one.id, f"{one.older}\n{one.newer}", f"{one.found}: {one.rule}", state_text(one.state, one.winner))
             for one in found
         ]
         columns = ("id", "facts", "found", "state")
@@ -84,7 +84,7 @@ def resolve(
     if sum((keep is not None, both, merge is not None, reopen)) != 1:
         raise InvalidInput("say what to do with it", "one of --keep FACT, --both, --merge TEXT, --reopen")
     with run.opened() as workspace:
-        by, conflicts = run.by(workspace, reason, key, dry_run), Conflicts(workspace)
+        by, conflicts = run.by(workspace, reason, key, dry_run), Conflicts(workspace, reviewer_token(""))
         kept = keep
         if keep is not None:
             done, text = conflicts.keep(conflict_id, keep, by), f"{keep} stays"
@@ -98,7 +98,8 @@ def resolve(
         show_committed(run, done, text, dry_run=dry_run, conflict_id=conflict_id, kept=kept)
 
 
-def _state(state: str, winner: str) -> str:
+def state_text(state: str, winner: str) -> str:
+    """How a conflict stands, with the fact that stays where one does."""
     words = {"decided": "decided by rule:", "kept": "kept", "merged": "merged into"}
     return f"{words.get(state, state)} {winner}".strip()
 
@@ -107,12 +108,12 @@ def _page(conflict: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    state = _state(conflict["state"], conflict["winner"] or "")
+    state = state_text(conflict["state"], conflict["winner"] or "")
     parts: list[RenderableType] = [Text(conflict["id"], style="bold")]
     parts.append(Text(printable(f"{state}; {conflict['found']}: {conflict['rule']}")))
     if conflict["resolved_by"]:
         why = f": {conflict['resolved_reason']}" if conflict["resolved_reason"] else ""
-        parts.append(Text(printable(f"by {conflict['resolved_by']} at {conflict['resolved_at']}{why}")))
+        parts.append(Text(printable(f"by {conflict['resolved_by']} at {time_text(conflict['resolved_at'])}{why}")))
     for fact in conflict["facts"]:
         standing = f"{fact['status']}, {fact['veracity']}, confidence {fact['confidence']:.2f}, by {fact['author']}"
         parts += [Text(f"\n{fact['id']}  {standing}", style="bold"), verbatim(fact["content"])]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from adapters.access import Access
 from adapters.closing import WAYS, As, Closing
 from cli.arguments import reviewer_token
 from cli.erase import confirm_erasure
-from cli.options import Run, common, mutating, pass_run
-from cli.output import note, show, show_committed, table
+from cli.options import Commands, Run, common, mutating, pass_run
+from cli.output import note, show, show_committed, table, time_text
 from cli.upkeep import show_ran, show_undone, undo_option
 from domain.access import PERMISSIONS, accept_permission
 from domain.errors import InvalidInput
@@ -21,7 +23,7 @@ role_option = click.option("--role", "role_name", required=True, metavar="ROLE",
 domain_option = click.option("--domain", required=True, metavar="DOMAIN", help="For which domain.")
 
 
-@click.group("domain")
+@click.group("domain", cls=Commands)
 @common
 def domain_command() -> None:
     """Domains group facts and policies: of the workspace, or of a repository."""
@@ -48,7 +50,7 @@ def list_command(run: Run, repo: str) -> None:
     """The domains that you may read."""
     with run.opened() as workspace:
         found = Access(workspace).domains(run.reader(workspace), repo=repo)
-        columns = ("domain", "label", "repository", "made by", "at")
+        columns = ("domain", "label", "repository", "made by", "at (UTC)")
         show(run, found.as_json(), lambda: table("Domains", columns, [_row(one) for one in found.domains]))
         note(run, "" if run.json else found.denied)
 
@@ -63,8 +65,8 @@ def show_command(run: Run, domain: str, repo: str) -> None:
     with run.opened() as workspace:
         row, grants = Access(workspace).domain(run.reader(workspace), domain, repo=repo)
         answer = row.as_json() | {"grants": [one.as_json() for one in grants]}
-        title = f"{row.id}: {row.label}, made by {row.by} at {row.at}"
-        show(run, answer, lambda: table(title, GRANT_COLUMNS, [_grant(one) for one in grants]))
+        title = f"{row.id}: {row.label}, made by {row.by} at {time_text(row.at)}"
+        show(run, answer, lambda: table(title, GRANT_COLUMNS, _grants(grants)))
 
 
 @domain_command.command("close")
@@ -103,19 +105,28 @@ def close(
         if way == "erased":
             confirm_erasure(run, lambda by: closing.erase(domains, by), by, yes=yes)
         else:
-            show_ran(run, closing.close(domains, way, by), dry_run=dry_run)
+            show_ran(run, workspace, closing.close(domains, way, by), dry_run=dry_run)
 
 
 def _row(row: DomainRow) -> tuple[object, ...]:
-    return row.id, row.label, row.repo_name or row.repo, row.by, row.at
+    return row.id, row.label, row.repo_name or row.repo, row.by, time_text(row.at)
 
 
-GRANT_COLUMNS = ("domain", "role", "permission", "set by", "at", "reason")
+GRANT_COLUMNS = ("domain", "role", "permission", "set by", "at (UTC)", "reason")
 
 
-def _grant(row: GrantRow) -> tuple[object, ...]:
-    by = f"{row.by} with the domain" if row.seeded else row.by
-    return row.domain, row.role, row.permission, by, row.at, row.reason
+def _grants(rows: Sequence[GrantRow]) -> list[tuple[object, ...]]:
+    """What somebody has set first; then one line for the rows that came with a domain."""
+    told: list[tuple[object, ...]] = [
+        (row.domain, row.role, row.permission, row.by, time_text(row.at), row.reason) for row in rows if not row.seeded
+    ]
+    seeded: dict[tuple[str, str, str, str], list[str]] = {}
+    for row in rows:
+        if row.seeded:
+            seeded.setdefault((row.domain, row.permission, row.by, row.at), []).append(row.role)
+    for (domain, permission, by, at), roles in seeded.items():
+        told.append((domain, ", ".join(roles), permission, f"{by}, with the domain", time_text(at), ""))
+    return told
 
 
 def about_a_role(command: click.Command) -> click.Command:
@@ -124,7 +135,7 @@ def about_a_role(command: click.Command) -> click.Command:
     return command
 
 
-@click.group("grant")
+@click.group("grant", cls=Commands)
 @common
 def grant_command() -> None:
     """Grants: no row means read (access.default); none closes a domain everywhere; a policy needs write."""
@@ -149,10 +160,12 @@ def set_command(
     """Say what a role may do in a domain."""
     with run.opened() as workspace:
         access, by = Access(workspace, reviewer_token("")), run.by(workspace, reason, key, dry_run)
+        unknown = access.unknown_role(role_name)
         changed, done = access.set_grant(domain, role_name, accept_permission(permission), by, repo=repo)
         text = f"{changed.role} has {permission} for {changed.domain}"
         more = {"domain": changed.domain, "role": changed.role, "permission": changed.permission}
         show_committed(run, done, text, dry_run=dry_run, **more)
+        note(run, unknown)
 
 
 @about_a_role
@@ -166,7 +179,7 @@ def list_grants(run: Run, role_name: str, domain: str, repo: str) -> None:
     """The grant rows of the domains that you may read."""
     with run.opened() as workspace:
         found = Access(workspace).grants(run.reader(workspace), role=role_name, domain=domain, repo=repo)
-        show(run, found.as_json(), lambda: table("Grants", GRANT_COLUMNS, [_grant(one) for one in found.grants]))
+        show(run, found.as_json(), lambda: table("Grants", GRANT_COLUMNS, _grants(found.grants)))
         note(run, "" if run.json else found.denied)
 
 

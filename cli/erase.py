@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,9 @@ from domain.errors import Refused
 
 if TYPE_CHECKING:
     from adapters.ledger import By
+
+
+SHOWN = 20  # ids of one list
 
 
 @click.command("erase")
@@ -39,8 +42,10 @@ def erase_command(
     """Make a text unreadable for good: in the ledger, the views, the index, the caches and every later export.
 
     RECORD is a memory (mem-0001, with the decisions that it came from), a decision (SESSION:SEQ), a session as a whole
-    (session:ID), or the id of a fact, policy, note or item. Positions, counts and the chain of the ledger stay as they
-    are. A person decides; nothing brings the text back but a backup or export that was made before.
+    (session:ID), or the id of a fact, policy, note or item. What was merged into a fact and the item that it was
+    raised from go along where they say the same; what may say something alike is named and left alone. Positions,
+    counts and the chain of the ledger stay as they are. A person decides; nothing brings the text back but a backup or
+    export that was made before.
     """
     with run.opened() as workspace:
         erasing = Erasing(workspace, reviewer_token(""))
@@ -73,12 +78,24 @@ def _tell(run: Run, done: Erased, dry_run: bool) -> None:
         return
     if done.records:
         word = "would become" if dry_run else "became"
-        say(run, printable(f"{', '.join(done.records)}: {counted(done.events, 'event')} {word} unreadable"))
+        say(run, f"{_named(done.records)}: {counted(done.events, 'event')} {word} unreadable")
     if done.already:
         again = "" if dry_run else "; views, index and caches were cleaned again"
-        say(run, printable(f"{', '.join(done.already)}: erased already{again}"))
+        say(run, f"{_named(done.already)}: erased already{again}")
     if done.near:
-        say(run, printable(f"left alone, though they may say something alike: {', '.join(done.near)}"))
+        say(run, f"left alone, though they may say something alike: {_named(done.near)}")
     if done.quoted:
-        where = ", ".join(str(position) for position in done.quoted)
+        where = _listed([str(position) for position in done.quoted])
         say(run, f"quoted in the clear at position {where}, as in a reason: an append-only ledger keeps that")
+
+
+def _named(records: Sequence[str]) -> str:
+    """Which they are; how many first, where that cannot be seen."""
+    named = _listed(records)
+    return named if len(records) <= SHOWN else f"{counted(len(records), 'record')} ({named})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """As many names as can be looked through."""
+    more = "" if len(names) <= SHOWN else f" and {len(names) - SHOWN:,} more; --json lists all"
+    return printable(", ".join(names[:SHOWN])) + more

@@ -61,7 +61,7 @@ def import_command(run: Run, path: Path, until: int | None, reason: str, dry_run
 def export_command(run: Run, file: str, until: int | None) -> None:
     """Write the whole ledger as JSON Lines, losslessly: `tht import` gives back exactly this ledger."""
     with run.opened() as workspace:
-        run.require_whole(workspace, "an export")
+        run.require_keeper(workspace, "an export")
         if file == "-":
             out = sys.stdout.buffer
             for line in export_lines(workspace.ledger, until):
@@ -82,7 +82,7 @@ def export_command(run: Run, file: str, until: int | None) -> None:
 def backup_command(run: Run, file: Path) -> None:
     """Copy ledger and settings into one file, readable by its owner only. Others may go on writing meanwhile."""
     with run.opened() as workspace, progress(run, "copying") as move:
-        run.require_whole(workspace, "a backup")
+        run.require_keeper(workspace, "a backup")
         manifest = write_backup(workspace, file, move)
     if run.json:
         print_json(manifest.model_dump() | {"file": str(file)})

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from adapters.fact_files import read_proposals
 from adapters.fact_reading import FactReading, Found, moment_of
 from adapters.facts import Facts
 from cli.arguments import FACT, at_option
-from cli.fact_view import fact_page, fact_table, history_table, line_table, outcome_json, outcome_text, remembered_table
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed
-from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity
-from domain.errors import InvalidInput
-from domain.propose import ON_CONFLICT, NewFact, OnConflict
+from cli.fact_propose import moment, propose
+from cli.fact_view import fact_page, fact_table, history_table, remembered_table
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import console, cut_note, note, show, show_committed
+from domain.decay import GIVEN_VERACITIES, usual_veracity
+from domain.propose import NewFact
 from domain.text import accept_text
 from domain.topic_events import LinkKind
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from adapters.workspace import Workspace
 
 STATUSES = ("live", "superseded", "retired", "erased", "all")
 KINDS = ("related_to", "refines", "references")
@@ -33,102 +30,13 @@ domain_option = click.option("--domain", default="", metavar="DOMAIN", help="Onl
 repo_option = click.option("--repo", default="", metavar="REPO", help="Of this repository: a slug or owner/name.")
 
 
-@click.group("fact")
+@click.group("fact", cls=Commands)
 @common
 def fact_command() -> None:
     """Facts: what holds, how sure that is, who said so, and what it replaced."""
 
 
-# -- proposing
-
-
-@fact_command.command("propose")
-@click.argument("content", default="")
-@click.option("--domain", default="", metavar="DOMAIN", help="Where it belongs; made when it is not there.")
-@click.option("--topic", default="", metavar="TOPIC", help="A short label; facts of one topic are compared.")
-@repo_option
-@click.option("--confidence", type=float, default=None, help="0 to 1; default: the weight of the veracity.")
-@click.option("--type", "memory_type", type=click.Choice(MEMORY_TYPES), default=None, help="How it ages.")
-@click.option("--veracity", type=click.Choice(GIVEN_VERACITIES), default=None, help="How it is known.")
-@click.option("--source", "sources", multiple=True, metavar="ID", help="An observation or fact that led to it.")
-@click.option("--valid-from", default="", metavar="TIME", help="When it began to hold.")
-@click.option("--valid-until", default="", metavar="TIME", help="When it ceases to hold.")
-@click.option("--about", default="", metavar="WHO", help="Whom it is about: person:mario, for tht erase --about.")
-@click.option("--on-conflict", type=click.Choice(ON_CONFLICT), default="decide", show_default=True, help="What then.")
-@click.option("--file", "file", default="", metavar="FACTS.jsonl", help="Many at once, one JSON object a line.")
-@mutating
-@pass_run
-def propose(
-    run: Run,
-    content: str,
-    domain: str,
-    topic: str,
-    repo: str,
-    confidence: float | None,
-    memory_type: str | None,
-    veracity: str | None,
-    sources: tuple[str, ...],
-    valid_from: str,
-    valid_until: str,
-    about: str,
-    on_conflict: OnConflict,
-    file: str,
-    reason: str,
-    dry_run: bool,
-    key: str,
-) -> None:
-    """Say that something holds. It is compared with the live facts of its topic, and the outcome is told."""
-    if file:
-        if content or topic:
-            raise InvalidInput("--file brings content and topic of its own", "leave the others out")
-        propose_file(run, Path(file), domain, repo, on_conflict, reason, dry_run, key)
-        return
-    for name, value in (("CONTENT", content), ("--domain", domain), ("--topic", topic)):
-        accept_text(value, name, required=True)
-    with run.opened(create=True, dry_run=dry_run) as workspace:
-        by = run.by(workspace, reason, key, dry_run)
-        new = NewFact(
-            content,
-            topic,
-            by.actor,
-            by.role,
-            confidence,
-            memory_type or "",
-            veracity or usual_veracity(by.actor),
-            sources,
-            moment(valid_from),
-            moment(valid_until),
-            about,
-        )
-        outcome, done = Facts(workspace).propose(domain, new, by, repo=repo, on_conflict=on_conflict)
-        (told,) = FactReading(workspace, run.reader(workspace)).may_be_told([outcome])
-        if run.json:
-            print_json(outcome_json(told, done, dry_run=dry_run))
-        else:
-            say(run, outcome_text(told, dry_run=dry_run, already=done.already))
-
-
-def propose_file(
-    run: Run, path: Path, domain: str, repo: str, on_conflict: OnConflict, reason: str, dry_run: bool, key: str
-) -> None:
-    """Propose every line of a file and print what became of each. Exit code 1 when one was refused."""
-    with run.opened(create=True, dry_run=dry_run) as workspace, progress(run, "propose") as tick:
-        by = run.by(workspace, reason, key, dry_run)
-        veracity = usual_veracity(by.actor)
-        lines = read_proposals(path, by, domain=domain, repo=repo, veracity=veracity, on_conflict=on_conflict)
-        outcomes = list(Facts(workspace).propose_many(lines, by, progress=lambda done: tick(done, 0)))
-        made = [one.outcome for one in outcomes if one.outcome]
-        told = iter(FactReading(workspace, run.reader(workspace)).may_be_told(made))
-        line_table(run, [replace(one, outcome=next(told)) if one.outcome else one for one in outcomes], dry_run=dry_run)
-    if any(one.error for one in outcomes):
-        raise click.exceptions.Exit(1)
-
-
-def moment(text: str) -> datetime | None:
-    from adapters.workspace import parse_time
-
-    return parse_time(accept_text(text, "time", limit=100)) if text else None
-
+fact_command.add_command(propose)
 
 # -- reading
 
@@ -156,7 +64,7 @@ def search(run: Run, question: str, domain: str, repo: str, at: str, as_of: str,
 @fact_command.command("list")
 @domain_option
 @repo_option
-@click.option("--topic", default="", metavar="TOPIC", help="Only this topic, as it was written.")
+@click.option("--topic", default="", metavar="TOPIC", help="Only this topic.")
 @click.option("--author", default="", metavar="WHO", help="Only what this actor said.")
 @click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True, help="Only these.")
 @at_option
@@ -237,7 +145,8 @@ def supersede(run: Run, fact_id: str, successor: str, reason: str, dry_run: bool
     with run.opened() as workspace:
         done = Facts(workspace).supersede(fact_id, successor, run.by(workspace, reason, key, dry_run))
         text = f"{fact_id} is superseded by {successor}"
-        show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, by=successor)
+        rests = what_rests(run, workspace, fact_id)
+        show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, by=successor, look_again=rests)
 
 
 @fact_command.command("correct")
@@ -280,7 +189,18 @@ def retire(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> None
     """Take a fact out because it is wrong."""
     with run.opened() as workspace:
         done = Facts(workspace).retire(fact_id, run.by(workspace, reason, key, dry_run))
-        show_committed(run, done, f"{fact_id} is retired", dry_run=dry_run, fact_id=fact_id)
+        rests = what_rests(run, workspace, fact_id)
+        show_committed(run, done, f"{fact_id} is retired", dry_run=dry_run, fact_id=fact_id, look_again=rests)
+
+
+def what_rests(run: Run, workspace: Workspace, fact_id: str) -> list[str]:
+    """Name what rests on a fact that no longer counts."""
+    from adapters.audit_facts import look_again
+
+    found = list(look_again(workspace, run.reader(workspace), fact_id))
+    if found and not run.json:
+        note(run, f"look again at what rests on it: {', '.join(found)}")
+    return found
 
 
 @fact_command.command("restore")

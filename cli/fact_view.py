@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adapters.facts import LineOutcome, Outcome
+from cli.conflicts import state_text
 from cli.options import Run
-from cli.output import committed_json, console, markdown, print_json, printable, say, table
+from cli.output import committed_json, console, first_words, markdown, print_json, printable, say, table, time_text
 from domain.event import Envelope, iso_utc
+from domain.topic_events import FactSuperseded
 from projections.fact_queries import FactRow
 from projections.notes import ItemRow
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from adapters.audit_facts import FactAudit
     from adapters.ledger import Committed
 
+DENIED = "denied: the domain is closed to you, so you are not told what it met"
 CONTENT = 200  # characters of a fact in a list
 SHOWN_LINES = 40  # lines of a file that are listed one by one on a terminal
 
@@ -25,7 +28,7 @@ SHOWN_LINES = 40  # lines of a file that are listed one by one on a terminal
 def fact_table(title: str, facts: Sequence[FactRow], cut: str) -> RenderableType:
     """A list of facts: what they say, where they belong, how they stand."""
     rows = [(fact.id, f"{_short(fact.content)}\n{fact.domain} · {fact.topic}", _standing(fact)) for fact in facts]
-    return table(title, ("id", "fact", "standing"), rows, cut=cut)
+    return table(title, ("id", "fact", "standing"), rows, cut=cut, empty="nothing found")
 
 
 def remembered_table(items: Sequence[ItemRow]) -> RenderableType:
@@ -35,8 +38,9 @@ def remembered_table(items: Sequence[ItemRow]) -> RenderableType:
 
 
 def _standing(fact: FactRow) -> str:
-    status = "" if fact.live else f"{fact.status} {fact.superseded_by}".strip()
-    until = f"until {fact.valid_until}" if fact.valid_until else ""
+    by = f" by {fact.superseded_by}" if fact.superseded_by else ""
+    status = "" if fact.live else f"{fact.status}{by}"
+    until = f"until {time_text(fact.valid_until)}" if fact.valid_until else ""
     sure = f"{fact.memory_type}, {fact.veracity}, {fact.confidence:.2f}"
     return "\n".join(part for part in (status, sure, fact.author, until) if part)
 
@@ -57,8 +61,8 @@ def fact_page(fact: Mapping[str, Any]) -> RenderableType:
         rows = [(one["id"], one["why"], _short(one["content"])) for one in fact["replaced"]]
         parts.append(table("Replaced", ("id", "why", "fact"), rows))
     if fact["conflicts"]:
-        rows = [(one["id"], one["state"], one["found"], one["rule"]) for one in fact["conflicts"]]
-        parts.append(table("Conflicts", ("id", "state", "found", "rule"), rows))
+        rows = [(one["id"], f"{one['found']}: {one['rule']}", *_decided(one)) for one in fact["conflicts"]]
+        parts.append(table("Conflicts", ("id", "found", "state, winner", "decided by, why"), rows))
     if fact["beliefs"]:
         rows = [(one["id"], f"{one['confidence']:.2f}", ", ".join(one["authors"])) for one in fact["beliefs"]]
         parts.append(table("Beliefs that rest on it", ("id", "sure", "authors"), rows))
@@ -68,17 +72,23 @@ def fact_page(fact: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
+def _decided(conflict: Mapping[str, Any]) -> tuple[str, str]:
+    by = (conflict["resolved_by"], time_text(conflict["resolved_at"]), conflict["resolved_reason"])
+    told = "\n".join(part for part in by if part)
+    return state_text(conflict["state"], conflict["winner"] or ""), told
+
+
 def fact_audit(found: FactAudit) -> RenderableType:
     """A fact with its history and with what has relied on it."""
     from rich.console import Group
 
-    parts = [fact_page(found.fact), _history("History", found.events)]
+    parts = [fact_page(found.fact), _history("History", found.fact["id"], found.events)]
     relied: list[tuple[object, ...]] = [
         *(("policy", one["id"], f"{one['status']}: {_short(one['rule'])}") for one in found.rests["policies"]),
         *(("fact", one["id"], f"{one['status']}: {_short(one['content'])}") for one in found.rests["facts"]),
         *(("belief", one["id"], f"confidence {one['confidence']:.2f}") for one in found.rests["beliefs"]),
         *(
-            ("shown to", one["actor"], f"first {one['first_at'][:19]}, last {one['last_at'][:19]}")
+            ("shown to", one["actor"], f"first {time_text(one['first_at'])}\nlast {time_text(one['last_at'])}")
             for one in found.rests["shown_to"]
         ),
     ]
@@ -94,14 +104,17 @@ def _stands(fact: Mapping[str, Any]) -> str:
     )
     status = f"{fact['status']}{ended}{why if fact['ended_for'] else ''}"
     sure = f"confidence {fact['confidence']:.2f}, {fact['veracity']}, trust {fact['trust']}, {fact['memory_type']}"
-    held = f"from {fact['valid_from'] or fact['recorded_at']}"
-    until = f" until {fact['valid_until']}" if fact["valid_until"] else ""
+    since = f"from {time_text(fact['valid_from'])}" if fact["valid_from"] else ""
+    held = since or f"recorded {time_text(fact['recorded_at'])}"
+    until = f" until {time_text(fact['valid_until'])}" if fact["valid_until"] else ""
     about = f"; about {fact['about']}" if fact["about"] else ""
-    return f"{status}; {sure}; {held}{until}; by {fact['author']}{about}"
+    return f"{status}; {sure}\n{held}{until}; by {fact['author']}{about}"
 
 
 def outcome_json(outcome: Outcome, done: Committed, *, dry_run: bool) -> dict[str, Any]:
     """What became of a proposal, for programs, with what was recorded."""
+    if outcome.outcome == "recorded":  # nothing of what it met in a closed domain, not even by the kinds of events
+        return {"position": done.position, "already": done.already, **_told(outcome), "denied": DENIED}
     return committed_json(done, **_told(outcome)) | ({"dry_run": True} if dry_run else {})
 
 
@@ -133,6 +146,8 @@ def _told(outcome: Outcome) -> dict[str, Any]:
 
 def outcome_text(outcome: Outcome, *, dry_run: bool, already: bool = False) -> str:
     """What became of a proposal, in a line or a few."""
+    if outcome.outcome == "recorded":
+        return f"recorded; {DENIED}"
     would = "would be " if dry_run else ""
     again = ", recorded before" if already else ""
     lines = [f"{would}{outcome.outcome.replace('_', ' ')}: {outcome.fact_id}{again}"]
@@ -144,7 +159,8 @@ def outcome_text(outcome: Outcome, *, dry_run: bool, already: bool = False) -> s
         lines.append(f"  {outcome.superseded_by} stands higher and stays")
     met = [one for one in outcome.relations if one.relation.outcome != "same"]
     lines += [f"  {one.relation.outcome} {one.fact_id}: {_short(one.relation.explanation)}" for one in met]
-    lines += [f"  {one.conflict_id} is {one.state}" for one in outcome.conflicts if one.state == "open"]
+    stands = "would be" if dry_run else "is"
+    lines += [f"  {one.conflict_id} {stands} {one.state}" for one in outcome.conflicts if one.state == "open"]
     return "\n".join(lines)
 
 
@@ -160,6 +176,8 @@ def line_table(run: Run, outcomes: Sequence[LineOutcome], *, dry_run: bool) -> N
     for one in [one for one in outcomes if one.error][:SHOWN_LINES]:
         assert one.error is not None
         say(run, printable(f"line {one.number}: {one.error.message}"))
+        if one.error.hint:
+            say(run, printable(f"  → {one.error.hint}"))
     told = [one for one in outcomes if one.outcome and one.outcome.outcome != "mentioned" and one.outcome.relations]
     for one in told[:SHOWN_LINES]:
         assert one.outcome is not None
@@ -197,19 +215,29 @@ def history_table(run: Run, fact_id: str, envelopes: Sequence[Envelope]) -> None
     if run.json:
         print_json({"fact_id": fact_id, "events": rows})
         return
-    console(run).print(_history(f"History of {fact_id}", envelopes))
+    console(run).print(_history(f"History of {fact_id}", fact_id, envelopes))
 
 
-def _history(title: str, envelopes: Sequence[Envelope]) -> RenderableType:
+def _history(title: str, fact_id: str, envelopes: Sequence[Envelope]) -> RenderableType:
     columns = ("position", "time (UTC), who", "what", "why", "how")
     cells = [
-        (f"{one.position:,}", f"{iso_utc(one.at)[:19]}\n{one.actor}", one.event.kind, one.reason, _how(one))
+        (
+            f"{one.position:,}",
+            f"{time_text(iso_utc(one.at))}\n{one.actor}",
+            one.event.kind,
+            one.reason,
+            _how(one, fact_id),
+        )
         for one in envelopes
     ]
     return table(title, columns, cells)
 
 
-def _how(envelope: Envelope) -> str:
+def _how(envelope: Envelope, fact_id: str) -> str:
+    """What an event says; of another fact's event, that it gave way to this one."""
+    event = envelope.event
+    if isinstance(event, FactSuperseded) and event.fact_id != fact_id:
+        return f"{event.fact_id}\nsuperseded by this, cause {event.cause}"
     data = envelope.event.model_dump(mode="json")
     wanted = ("content", "confidence", "by", "cause", "echoed", "to", "links")
     parts = []
@@ -222,5 +250,4 @@ def _how(envelope: Envelope) -> str:
 
 
 def _short(text: str) -> str:
-    one_line = " ".join(text.split())
-    return one_line if len(one_line) <= CONTENT else f"{one_line[: CONTENT - 1]}…"
+    return first_words(text, CONTENT)

@@ -14,6 +14,7 @@ from cli.output import printable, progress, show, table
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from adapters.checks import Check
     from adapters.health import Report, Status
     from adapters.indexing import IndexStatus
     from adapters.projecting import ProjectionStatus
@@ -63,11 +64,23 @@ def doctor_command(run: Run, ctx: click.Context) -> None:
     show(
         run,
         {"ok": not broken, "checks": [check.as_json() for check in checks]},
-        lambda: table(
-            "", ("", "what", "how it is", "what to do"), [(one.state, one.name, one.what, one.mend) for one in checks]
-        ),
+        lambda: _checks(checks),
     )
     ctx.exit(1 if broken else 0)
+
+
+def _checks(checks: Sequence[Check]) -> RenderableType:
+    """What is broken first, then the warnings; what is well in one line, by name."""
+    from rich.console import Group
+    from rich.text import Text
+
+    fine = [one.name for one in checks if one.state == "ok"]
+    wrong = sorted((one for one in checks if one.state != "ok"), key=lambda one: one.state != "broken")
+    told = Text(printable(f"ok: {', '.join(fine)}" if fine else "nothing is ok"))
+    if not wrong:
+        return told
+    rows = [(one.state, one.name, one.what, one.mend) for one in wrong]
+    return Group(table("To look at", ("", "what", "how it is", "what to do"), rows), told)
 
 
 def show_report(run: Run, ctx: click.Context, report: Report, fine: str) -> None:

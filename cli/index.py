@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from cli.health import index_table, show_report
-from cli.options import Run, common, pass_run
+from cli.options import Commands, Run, common, pass_run
 from cli.output import counted, progress, show
 
 
-@click.group("index")
+@click.group("index", cls=Commands)
 @common
 def index_command() -> None:
     """The vector index: made from the ledger's live memories, and made anew at will."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.health import findings_table
-from cli.options import Run, common, paged, pass_run
-from cli.output import counted, cut_note, show, table
+from cli.options import Commands, Run, common, paged, pass_run
+from cli.output import counted, cut_note, show, table, time_text
 
 if TYPE_CHECKING:
     from adapters.ledger_log import Entry
 
 
-class LedgerGroup(click.Group):
+class LedgerGroup(Commands):
     """`export` here is `tht export`, loaded when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -108,4 +108,4 @@ def show_log(run: Run, stream: str, kind: str, by: str, after: int, limit: int, 
 def _row(entry: Entry) -> tuple[object, ...]:
     event = entry.kind + (f"\n{entry.problem}" if entry.problem else "")
     stream = f"{entry.stream} {entry.version}"
-    return (entry.position, entry.at.partition(".")[0].replace("T", " "), entry.actor, stream, event, entry.reason)
+    return (entry.position, time_text(entry.at), entry.actor, stream, event, entry.reason)

@@ -12,8 +12,8 @@ from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing
 from cli.candidates import candidate_page, show_batch
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed, table
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed, table, time_text
 from cli.registry import list_memories, show_memory
 from domain.errors import NothingChanged
 from domain.promotion import Reviewer, require_person
@@ -26,7 +26,7 @@ session_option = click.option("--session", "session_id", type=SESSION, required=
 seq_option = click.option("--seq", type=int, required=True, help="Which one, as in the preview.")
 
 
-@click.group("memory")
+@click.group("memory", cls=Commands)
 @common
 def memory_command() -> None:
     """Memories: promote, decline, defer, search, reuse, history."""
@@ -282,7 +282,7 @@ def history(run: Run, memory_id: str, limit: int, offset: int) -> None:
             {"memory_id": memory_id, "events": events, "sources": sources, "total": total},
             lambda: table(
                 f"History of {memory_id}",
-                ("position", "when", "event", "by, because"),
+                ("position", "time (UTC)", "event", "by, because"),
                 [_event_row(line) for line in found],
                 cut=cut_note(len(found), total, offset),
             ),
@@ -291,5 +291,4 @@ def history(run: Run, memory_id: str, limit: int, offset: int) -> None:
 
 def _event_row(line: timeline.Line) -> tuple[object, ...]:
     where = f"{line.session_id} seq {line.seq}" if line.session_id else line.what
-    when = f"{line.at[:10]}\n{line.at[11:19]}Z"
-    return (line.position, when, f"{line.kind}\n{where}".strip(), f"{line.actor}\n{line.reason}".strip())
+    return (line.position, time_text(line.at), f"{line.kind}\n{where}".strip(), f"{line.actor}\n{line.reason}".strip())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from adapters.notes import Notes, NotesShown
-from cli.arguments import SESSION, text_or_stdin
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import cut_note, show, show_committed, table, verbatim
+from cli.arguments import SESSION, require, text_or_stdin
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import cut_note, show, show_committed, table, time_text, verbatim
 from domain.decay import MEMORY_TYPES
 from domain.errors import InvalidInput
 from domain.event import iso_utc
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 agent_option = click.option("--agent", default="", metavar="WHO", help="Whose: nobody but yourself.")
 
 
-@click.group("notes")
+@click.group("notes", cls=Commands)
 @common
 def notes_command() -> None:
     """Your own notes: one text that every dispatch carries, and observations that facts can cite."""
@@ -68,14 +68,14 @@ def _page(found: NotesShown, offset: int) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(f"Notes of {found.agent}", style="bold")]
-    parts.append(verbatim(found.current.text if found.current else ""))
+    parts.append(verbatim(found.current.text) if found.current and found.current.text else Text("none"))
     if found.observations:
         cut = cut_note(len(found.observations), found.total, offset)
-        rows = [(one.id, one.text, one.at) for one in found.observations]
-        parts.append(table("Observations", ("id", "observation", "at"), rows, cut=cut))
+        rows = [(one.id, one.text, time_text(one.at)) for one in found.observations]
+        parts.append(table("Observations", ("id", "observation", "at (UTC)"), rows, cut=cut))
     if found.versions:
-        written = [(one.position, one.text, one.at, one.by, one.reason) for one in found.versions]
-        parts.append(table("Versions", ("position", "text", "at", "by", "reason"), written))
+        written = [(one.position, one.text, time_text(one.at), one.by, one.reason) for one in found.versions]
+        parts.append(table("Versions", ("position", "text", "at (UTC)", "by", "reason"), written))
     return Group(*parts)
 
 
@@ -110,10 +110,11 @@ def remember_command(
         return
     if agent:
         raise InvalidInput("--agent goes with --list: what is remembered is the actor's")
+    text = require(text_or_stdin(content), "CONTENT", "give what to keep in mind, or - and the text on stdin")
     with run.opened(create=True, dry_run=dry_run) as workspace:
         by = run.by(workspace, reason, key, dry_run)
         item, done = Notes(workspace).remember(
-            text_or_stdin(content),
+            text,
             by,
             memory_type=memory_type or "",
             importance=importance,
@@ -121,15 +122,18 @@ def remember_command(
             ttl=ttl,
         )
         until = iso_utc(item.expires_at) if item.expires_at else None
-        text = f"{item.item_id} is in mind as {item.memory_type}" + (f" until {until}" if until else "")
+        told = f"{item.item_id} is in mind as {item.memory_type}" + (f" until {time_text(until)}" if until else "")
         more = {"item_id": item.item_id, "memory_type": item.memory_type, "expires_at": until}
-        show_committed(run, done, text, dry_run=dry_run, **more)
+        show_committed(run, done, told, dry_run=dry_run, **more)
 
 
 def list_items(run: Run, agent: str, session_id: str) -> None:
     """Print what the actor keeps in mind."""
     with run.opened() as workspace:
         items = Notes(workspace).in_mind(run.reader(workspace), agent, session_id=session_id)
-        rows = [(one.id, one.content, one.memory_type, one.importance, one.session_id, one.expires_at) for one in items]
-        columns = ("id", "in mind", "type", "importance", "session", "until")
+        rows = [
+            (one.id, one.content, one.memory_type, one.importance, one.session_id, time_text(one.expires_at))
+            for one in items
+        ]
+        columns = ("id", "in mind", "type", "importance", "session", "until (UTC)")
         show(run, {"items": [one.as_json() for one in items]}, lambda: table("In mind", columns, rows))

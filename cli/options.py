@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from domain.errors import InvalidInput
+from domain.errors import AccessDenied, InvalidInput
 from domain.text import accept_actor, accept_text
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ class Run:
         if self.role_name or workspace.config.value("access.default") == "none":  # else no row closes anything
             require_whole(workspace, self.reader(workspace), what)
 
+    def require_keeper(self, workspace: Workspace, what: str) -> None:
+        """AccessDenied for an agent as well: a copy holds the notes of every agent, with the keys that open them."""
+        if self.actor_in(workspace).startswith("agent:"):
+            raise AccessDenied(f"denied: {what} holds the private notes of every agent", "ask a person to make it")
+        self.require_whole(workspace, what)
+
     @contextmanager
     def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
         """The workspace, closed at the end. With `create` it is made when it is not there, and that is said; for a
@@ -111,6 +117,16 @@ class Run:
             if "#" in key:
                 raise InvalidInput("--idempotency-key must not contain #")
         return By(self.actor_in(workspace, default), self.role_name, accept_text(reason, "--reason"), key, dry_run)
+
+
+class Commands(click.Group):
+    """A group that lists its commands with the whole first sentence of each, however narrow the line is."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(1000)) for name, command in found if command and not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 def run_of(ctx: click.Context) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -64,15 +65,21 @@ def note(run: Run, text: str) -> None:
         click.echo(text, err=True)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, cut: str = "") -> RenderableType:
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, cut: str = "", empty: str = "none"
+) -> RenderableType:
     """A table; `cut` says under it that there is more. Ids and times are kept in one piece where they fit.
 
-    A column in which nothing stands is left out.
+    A column in which nothing stands is left out; without a row, `empty` stands for the whole table.
     """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    filled = [number for number in range(len(columns)) if not rows or any(_lines(row[number]) != [""] for row in rows)]
+    if not rows:
+        told = f"{title}: {empty}" if title else empty
+        return Text(printable(f"{told}\n{cut}" if cut else told))
+    filled = [number for number in range(len(columns)) if any(_lines(row[number]) != [""] for row in rows)]
     columns, rows = [columns[number] for number in filled], [[row[number] for number in filled] for row in rows]
     whole = _kept_whole(columns, rows)
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=cut or None, caption_justify="left")
@@ -85,19 +92,34 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], 
 
 
 def _kept_whole(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[int]:
-    """The narrowest columns that together leave others a fifth of the line: breaking an id in two makes it useless."""
+    """The narrowest columns that together leave others a fifth of the line: breaking an id in two makes it useless.
+
+    Those with times come first.
+    """
     left = line_width() * 4 // 5
     widths = [
-        (max(len(line) for value in (name, *(row[number] for row in rows)) for line in _lines(value)), number)
+        (
+            not any(_TIME.fullmatch(line) for row in rows for line in _lines(row[number])),
+            max(len(line) for value in (name, *(row[number] for row in rows)) for line in _lines(value)),
+            number,
+        )
         for number, name in enumerate(columns)
     ]
     kept = set()
-    for width, number in sorted(widths):
+    for _, width, number in sorted(widths):
         left -= width + 2
         if left < 0:
             break
         kept.add(number)
     return kept
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+
+
+def time_text(at: str | None) -> str:
+    """A time (ISO 8601, UTC) for people: `2026-11-30 09:42:34`, in UTC; "" for none."""
+    return (at or "")[:19].replace("T", " ")
 
 
 def _lines(value: object) -> list[str]:
@@ -116,6 +138,12 @@ _JOINING = "\n\t\u200c\u200d"  # the last two join or part letters and emoji
 def printable(text: str) -> str:
     """Text without what could move the cursor or reorder the line: stored text is shown, never obeyed."""
     return "".join(one if one in _JOINING or one.isprintable() else "�" for one in text)
+
+
+def first_words(text: str, length: int = 60) -> str:
+    """A text on one line, cut where it is longer."""
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= length else f"{one_line[: length - 1]}…"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -163,13 +191,15 @@ def committed_json(done: Committed, **more: object) -> dict[str, Any]:
     } | more
 
 
-def show_committed(run: Run, done: Committed, text: str, *, dry_run: bool, **more: object) -> None:
-    """The acknowledgement of a command: one line for people."""
+def show_committed(
+    run: Run, done: Committed, text: str, *, dry_run: bool, would: str | None = None, **more: object
+) -> None:
+    """The acknowledgement of a command: one line for people. `would`: what a dry run says, else the kinds of events."""
     if run.json:
         print_json(committed_json(done, **more) | ({"dry_run": True} if dry_run else {}))
     elif dry_run:
         kinds = ", ".join(envelope.event.kind for envelope in done.envelopes)
-        say(run, f"would record: {kinds or 'nothing'}")
+        say(run, would or f"would record: {kinds or 'nothing'}")
     else:
         say(run, f"{text} (position {done.position:,})" + (", recorded before" if done.already else ""))
 

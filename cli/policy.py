@@ -8,8 +8,8 @@ import click
 
 from adapters.policies import Listed, Policies, Shown
 from cli.arguments import FACT, POLICY, at_option, position_of, reviewer_token, text_or_stdin
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import cut_note, note, printable, show, show_committed, table
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import cut_note, note, printable, show, show_committed, table, time_text
 from domain.policy import STATUSES
 from domain.policy_events import PolicyProposed
 from projections.policies import PolicyRow
@@ -26,7 +26,7 @@ from_option = click.option(
 )
 
 
-@click.group("policy")
+@click.group("policy", cls=Commands)
 @common
 def policy_command() -> None:
     """Policies: what agents must do. Every active one goes into every dispatch."""
@@ -62,7 +62,8 @@ def propose(
             derived_from=sources,
         )
         told = f"{policy_id} is {'active' if not _held(done) else f'held: {_held(done)}'}"
-        show_committed(run, done, told, dry_run=dry_run, policy_id=policy_id, held=_held(done) or None)
+        would = f"{policy_id} would be {'active' if not _held(done) else f'held: {_held(done)}'}"
+        show_committed(run, done, told, dry_run=dry_run, would=would, policy_id=policy_id, held=_held(done) or None)
 
 
 @policy_command.command("list")
@@ -122,7 +123,9 @@ def supersede(
         )
         held = _held(done)
         told = f"{new} is held ({held}); until then {policy_id} stays" if held else f"{new} takes {policy_id}'s place"
-        show_committed(run, done, told, dry_run=dry_run, policy_id=new, supersedes=policy_id, held=held or None)
+        would = f"{new} would be held ({held})" if held else f"{new} would take {policy_id}'s place"
+        more = {"policy_id": new, "supersedes": policy_id, "held": held or None}
+        show_committed(run, done, told, dry_run=dry_run, would=would, **more)
 
 
 @policy_command.command("activate")
@@ -178,11 +181,13 @@ def _page(found: Shown) -> RenderableType:
     parts: list[RenderableType] = [Text(printable(f"{policy.id}  [{policy.domain}]"), style="bold")]
     parts.append(Text(printable(policy.rule)))
     own = ", self-reviewed" if policy.self_reviewed else ""
-    parts.append(Text(printable(f"{_status(policy)}{own}; proposed by {policy.proposed_by} at {policy.proposed_at}")))
+    parts.append(
+        Text(printable(f"{_status(policy)}{own}; proposed by {policy.proposed_by} at {time_text(policy.proposed_at)}"))
+    )
     if policy.required_role:
         parts.append(Text(f"For {policy.required_role}"))
     if policy.derived_from:
         parts.append(Text(f"Derived from {', '.join(policy.derived_from)}"))
-    rows = [(step.position, step.at, step.kind, step.what, step.by, step.reason) for step in found.history]
-    parts.append(table("History", ("position", "at", "what happened", "more", "by", "reason"), rows))
+    rows = [(step.position, time_text(step.at), step.kind, step.what, step.by, step.reason) for step in found.history]
+    parts.append(table("History", ("position", "at (UTC)", "what happened", "more", "by", "reason"), rows))
     return Group(*parts)

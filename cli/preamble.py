@@ -10,6 +10,7 @@ from adapters.preamble import preamble
 from cli.arguments import text_or_stdin
 from cli.options import Run, common, pass_run
 from cli.output import note, print_json, printable
+from domain.errors import InvalidInput
 
 
 @click.command("preamble")
@@ -20,9 +21,11 @@ from cli.output import note, print_json, printable
 @pass_run
 def preamble_command(run: Run, task: str, repo: str, as_text: bool) -> None:
     """The active policies, your own notes, and at most five facts that share words with the task."""
+    if run.json and as_text:
+        raise InvalidInput("--json and --text are two forms of one answer", "leave one of them out")
     with run.opened() as workspace:
         made = preamble(workspace, text_or_stdin(task), run.by(workspace, "", "", dry_run=False), repo=repo)
-    if run.json and not as_text:
+    if run.json:
         print_json(made.as_json())
     else:
         click.echo(printable(made.text) if sys.stdout.isatty() else made.text, nl=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cli.health import findings_table, projections_table
-from cli.options import Run, common, pass_run
+from cli.options import Commands, Run, common, pass_run
 from cli.output import counted, progress, show, table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ names_argument = click.argument("names", nargs=-1, metavar="[NAME]…")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done; do nothing.")
 
 
-@click.group("projection")
+@click.group("projection", cls=Commands)
 @common
 def projection_command() -> None:
     """The SQL views: each can be thrown away and replayed from the ledger."""

@@ -8,7 +8,7 @@ import click
 
 from cli.main import tht
 
-SHARED = ("home", "workspace", "actor", "json", "quiet", "no_color", "help")
+SHARED = ("home", "workspace", "actor", "role", "json", "quiet", "no_color", "help")
 
 
 def reference() -> str:
@@ -55,9 +55,13 @@ def _options(parameters: list[click.Parameter]) -> Iterator[str]:
     for parameter in parameters:
         record = parameter.get_help_record(click.Context(click.Command("none")))
         if record is None:
-            yield f"| `{parameter.human_readable_name}` | |"
+            yield f"| `{_cell(parameter.human_readable_name)}` | |"
         else:
-            yield f"| `{record[0]}` | {record[1].replace('|', chr(92) + '|')} |"
+            yield f"| `{_cell(record[0])}` | {_cell(record[1])} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _paragraphs(text: str) -> str:

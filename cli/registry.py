@@ -12,8 +12,8 @@ import click
 from adapters.curation import Curation
 from adapters.workspace import Workspace
 from cli.arguments import MEMORY, at_option, position_of, reviewer_token
-from cli.options import Run, common, mutating, paged, pass_run
-from cli.output import counted, cut_note, markdown, print_json, printable, say, show, show_committed, table
+from cli.options import Commands, Run, common, mutating, paged, pass_run
+from cli.output import counted, cut_note, markdown, print_json, printable, say, show, show_committed, table, time_text
 from domain.errors import UnknownMemory
 from domain.text import accept_text
 from projections import registry
@@ -31,7 +31,7 @@ DETAIL = 200  # characters of a detail in the list
 memory_argument = click.argument("memory_id", metavar="MEM", type=MEMORY)
 
 
-@click.group("registry")
+@click.group("registry", cls=Commands)
 @common
 def registry_command() -> None:
     """The registry of memories: a view that follows from the ledger and can be replayed."""
@@ -155,7 +155,9 @@ def _standing(entry: Entry) -> str:
     reason = f": {entry.status_reason}" if entry.status_reason else ""
     own = ", self-reviewed" if entry.self_reviewed else ""
     status = f"{word} {entry.successor or ''}".strip()
-    return printable(f"{status}{ended}{reason}; approved by {entry.reviewer}{own} at {entry.record.timestamp}")
+    return printable(
+        f"{status}{ended}{reason}; approved by {entry.reviewer}{own} at {time_text(entry.record.timestamp)}"
+    )
 
 
 def _hold(withdrawn: bool, effective: bool | None) -> str:

@@ -17,7 +17,7 @@ from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from cli.arguments import SESSION, reviewer_by, reviewer_token, reviewing
 from cli.ballot import Ballot, Result, submit
-from cli.options import Run, common, mutating, pass_run
+from cli.options import Commands, Run, common, mutating, pass_run
 from cli.output import note, print_json, say, show_committed
 from cli.prompts import ask_all
 from domain.errors import NothingChanged
@@ -28,7 +28,7 @@ from projections.decisions import sessions_with_candidates
 QUEUE = "queue"
 
 
-class QueueOrCommand(click.Group):
+class QueueOrCommand(Commands):
     """`tht review SESSION` and `tht review token`: what is no command of the group is the queue's."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

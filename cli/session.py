@@ -11,7 +11,7 @@ from adapters.decision_lines import LineOutcome, record_lines, reworded
 from adapters.ledger import By
 from adapters.sessions import Sessions, accept_phase
 from cli.arguments import MEMORY, SESSION, at_option, position_of
-from cli.options import Run, common, mutating, paged, pass_run
+from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, markdown, note, print_json, printable, say, show, show_committed, table
 from cli.session_view import session_json, session_page, summary_markdown
 from domain.errors import InvalidInput
@@ -24,7 +24,7 @@ session_argument = click.argument("session_id", metavar="ID", type=SESSION)
 phase_option = click.option("--phase", required=True, metavar="F1…F8", help=f"One of {', '.join(PHASES)}.")
 
 
-@click.group("session")
+@click.group("session", cls=Commands)
 @common
 def session_command() -> None:
     """Sessions: one question each, worked through phases F1…F8."""

@@ -9,7 +9,7 @@ import click
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
 from cli.arguments import reviewer_token
-from cli.options import Run, common, pass_run
+from cli.options import Commands, Run, common, pass_run
 from cli.output import note, show, table
 from domain.promotion import require_person
 
@@ -33,7 +33,7 @@ def init_command(run: Run) -> None:
         show(run, made, lambda: f"workspace {workspace.name} {word}: {folder}\nledger {ledger_id}")
 
 
-@click.group("config", invoke_without_command=True)
+@click.group("config", cls=Commands, invoke_without_command=True)
 @common
 @click.pass_context
 def config_command(ctx: click.Context) -> None:

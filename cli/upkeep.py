@@ -16,11 +16,12 @@ from adapters.consolidate import Consolidate
 from adapters.harmonize import Harmonize
 from adapters.harvest import Harvest, read_decisions
 from adapters.maintain import Maintain, parse_every
+from adapters.named import words_of
 from adapters.undo import Undo
 from adapters.workspace import system_clock
-from cli.arguments import Id
+from cli.arguments import Id, require, reviewer_token
 from cli.options import Run, common, mutating, pass_run
-from cli.output import console, note, print_json, printable, say, show, table
+from cli.output import console, first_words, note, print_json, printable, say, show, table
 from domain.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ RUN = Id("run id")
 WORDS = {
     "expired": "expired",
     "raised": "raised to a fact",
-    "merged": "merged into",
+    "merged": "merged",
     "pruned": "pruned",
     "proposed": "proposed",
     "retired": "retired",
@@ -63,7 +64,7 @@ def consolidate_command(run: Run, undo: str | None, reason: str, dry_run: bool, 
         if undo:
             show_undone(run, workspace, undo, "consolidate", by)
         else:
-            show_ran(run, Consolidate(workspace).run(by), dry_run=dry_run)
+            show_ran(run, workspace, Consolidate(workspace).run(by), dry_run=dry_run)
 
 
 @click.command("harmonize")
@@ -81,13 +82,13 @@ def harmonize_command(
     with run.opened() as workspace:
         by = run.by(workspace, reason, key, dry_run)
         if only_list:
-            show_beliefs(run, beliefs_of(run, workspace))
+            show_beliefs(run, workspace, beliefs_of(run, workspace))
         elif undo:
             show_undone(run, workspace, undo, "harmonize", by)
         else:
             ran = Harmonize(workspace).run(by, embed=embed)
             beliefs = beliefs_of(run, workspace)
-            show_ran(run, ran, dry_run=dry_run, beliefs=[one.as_json() for one in beliefs])
+            show_ran(run, workspace, ran, dry_run=dry_run, beliefs=[one.as_json() for one in beliefs])
 
 
 @click.command("harvest")
@@ -114,13 +115,16 @@ def harvest_command(
         raise InvalidInput("--undo takes a run alone", "leave the others out")
     if file and decisions:
         raise InvalidInput("decisions are given twice", "on the line or as --file")
+    if not undo:
+        require(title, "--title TITLE")
+        require(meeting, "--meeting ID")
     with run.opened(create=not undo, dry_run=dry_run) as workspace:
         by = run.by(workspace, reason, key, dry_run)
         if undo:
             show_undone(run, workspace, undo, "harvest", by)
             return
         listed = read_decisions(Path(file)) if file else decisions
-        show_ran(run, Harvest(workspace).run(title, meeting, listed, by), dry_run=dry_run)
+        show_ran(run, workspace, Harvest(workspace).run(title, meeting, listed, by), dry_run=dry_run)
 
 
 @click.command("maintain")
@@ -163,7 +167,7 @@ def interrupted() -> Iterator[threading.Event]:
 
 def show_undone(run: Run, workspace: Workspace, run_id: str, what: What, by: By) -> None:
     """Undo a run and tell what was left as it is."""
-    ran = Undo(workspace).run(run_id, by, what)
+    ran = Undo(workspace, reviewer_token("")).run(run_id, by, what)
     if run.json:
         told = {"run_id": ran.run_id, "undone": True, "left": list(ran.left), "position": ran.position}
         print_json(told | {"already": ran.already} | ({"dry_run": True} if by.dry_run else {}))
@@ -176,15 +180,16 @@ def show_undone(run: Run, workspace: Workspace, run_id: str, what: What, by: By)
         note(run, f"changed by somebody since and left as it is: {', '.join(ran.left)}")
 
 
-def show_ran(run: Run, ran: Ran, *, dry_run: bool, **more: Any) -> None:
-    """Print what a run did, or would do: counts, and the ids."""
+def show_ran(run: Run, workspace: Workspace, ran: Ran, *, dry_run: bool, **more: Any) -> None:
+    """Print what a run did, or would do: counts, and the ids with the first words of what they stand for."""
     if run.json:
         print_json(ran.as_json() | more | ({"dry_run": True} if dry_run else {}))
         return
+    listed = [(name, one if isinstance(one, tuple) else (one,)) for name, did in ran.did.items() for one in did[:SHOWN]]
+    words = words_of(workspace, run.reader(workspace), [one for _, ids in listed for one in ids])
     rows = [
-        (WORDS[name], " → ".join(one) if isinstance(one, tuple) else one)
-        for name, did in ran.did.items()
-        for one in did[:SHOWN]
+        (WORDS[name], " →\n".join(ids), "\n".join(first_words(words.get(one, "")) for one in ids).rstrip("\n"))
+        for name, ids in listed
     ]
     counts = ", ".join(f"{len(did):,} {WORDS[name]}" for name, did in ran.did.items())
     how = (
@@ -194,9 +199,11 @@ def show_ran(run: Run, ran: Ran, *, dry_run: bool, **more: Any) -> None:
     )
     say(run, f"{how}: {counts}")
     cut = (
-        "of each kind, the first 20 are shown; --json lists all" if len(rows) < sum(map(len, ran.did.values())) else ""
+        f"of each kind, the first {SHOWN} are shown; --json lists all"
+        if len(rows) < sum(map(len, ran.did.values()))
+        else ""
     )
-    console(run).print(table("", ("what", "which"), rows, cut=cut))
+    console(run).print(table("", ("what", "which", "says"), rows, cut=cut))
 
 
 def beliefs_of(run: Run, workspace: Workspace) -> list[BeliefRow]:
@@ -208,12 +215,17 @@ def beliefs_of(run: Run, workspace: Workspace) -> list[BeliefRow]:
     return list_beliefs(workspace.file.db, scope)
 
 
-def show_beliefs(run: Run, beliefs: Sequence[BeliefRow]) -> None:
+def show_beliefs(run: Run, workspace: Workspace, beliefs: Sequence[BeliefRow]) -> None:
+    """The beliefs with the words of the facts that they rest on."""
+    words = words_of(workspace, run.reader(workspace), [fact for one in beliefs for fact in one.facts])
     rows = [
-        (one.id, one.domain, f"{one.confidence:.2f}", "\n".join(one.facts), "\n".join(one.authors)) for one in beliefs
+        (
+            f"{one.id}\n{one.domain}",
+            f"{one.confidence:.2f}",
+            "\n".join(f"{fact}  {first_words(words.get(fact, ''))}" for fact in one.facts),
+            "\n".join(one.authors),
+        )
+        for one in beliefs
     ]
-    show(
-        run,
-        {"beliefs": [one.as_json() for one in beliefs]},
-        lambda: table("Beliefs", ("id", "domain", "sure", "facts", "authors"), rows),
-    )
+    columns = ("id, domain", "sure", "facts", "authors")
+    show(run, {"beliefs": [one.as_json() for one in beliefs]}, lambda: table("Beliefs", columns, rows))

@@ -114,31 +114,36 @@ def parse_domain(text: str, repo: str, known: Sequence[Repo]) -> DomainName:
 
 
 def find_repo(text: str, known: Sequence[Repo]) -> Repo:
-    """The known repository of this slug or `owner/name`. UnknownRepoScope names the nearest ones."""
-    wanted = text.strip().casefold()
+    """The known repository of this slug or `owner/name`, however it is written. UnknownRepoScope names the nearest."""
+    slug, name = _repo_slug(text), text.strip().casefold()
     for one in known:
-        if wanted in (one.slug, one.name.casefold()):
+        if ("/" in name and name == one.name.casefold()) or ("/" not in name and slug == one.slug):
             return one
-    bare = _repo_slug(text)
-    if "/" in wanted:  # a repository known by its slug alone
+    if "/" in name:  # a repository known by its slug alone
         for one in known:
-            if one.slug == bare and not one.name:
+            if one.slug == slug and not one.name:
                 return one
     names = {name: one for one in known for name in (one.slug, one.name.casefold()) if name}
-    near = [names[name] for name in get_close_matches(wanted, names, n=3, cutoff=0.5)]
+    near = [names[close] for close in get_close_matches(name, names, n=3, cutoff=0.5)]
     shown = ", ".join(dict.fromkeys(one.name or one.slug for one in near))
     hint = f"did you mean {shown}?" if shown else ""
     raise UnknownRepoScope(f"there is no repository {text!r} in this workspace", hint)
 
 
 def new_repo(text: str, known: Sequence[Repo]) -> Repo:
-    """The repository of this slug or `owner/name`, known or not. Where its slug is taken, the owner stands in front."""
+    """The repository of this slug or `owner/name`, known or not. Where its slug is taken, the owner stands in front.
+
+    AlreadyThere when that is taken too.
+    """
     try:
         return find_repo(text, known)
     except UnknownRepoScope:
         slug, name = _repo_slug(text), text.strip() if "/" in text else ""
-        if any(one.slug == slug for one in known):
+        taken = {one.slug for one in known}
+        if slug in taken:
             slug = slug_of(text.replace("/", "-"), "repo")
+        if slug in taken:
+            raise AlreadyThere(f"another repository is called {slug} here", "name it otherwise") from None
         return Repo(slug, name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -53,6 +53,9 @@ class Conflict:
     winner: str = ""
 
 
+Finding = Callable[[Conflict | None, ConflictFound], tuple[Event, ...]]
+
+
 def conflict_id(one: str, other: str) -> str:
     """The id of the pair, whichever is named first."""
     return short_id("conflict", *sorted((one, other)))
@@ -86,6 +89,13 @@ def fold(envelopes: Iterable[Envelope]) -> Conflict | None:
 def find(conflict: Conflict | None, found: ConflictFound) -> tuple[Event, ...]:
     """What finding it records: nothing when the pair is known, whatever a person made of it since."""
     return (found,) if conflict is None or conflict.state == "withdrawn" else ()
+
+
+def find_again(conflict: Conflict | None, found: ConflictFound) -> tuple[Event, ...]:
+    """What records that both are live side by side: a pair for which one had given way is open again."""
+    if conflict is not None and conflict.state in ("decided", "kept", "merged"):
+        return (ConflictReopened(conflict_id=conflict.conflict_id),)
+    return find(conflict, found)
 
 
 def keep(conflict: Conflict, kept: str) -> ConflictResolved:

@@ -24,7 +24,10 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 def _utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a time needs a zone: write 2026-03-02T10:00:00Z or +01:00")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time must be within the years 1 to 9999 in UTC") from None
 
 
 UtcTime = Annotated[datetime, AfterValidator(_utc)]

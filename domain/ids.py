@@ -9,7 +9,7 @@ from uuid import uuid5
 
 from domain.errors import InvalidInput
 from domain.event import STREAMS
-from domain.text import accept_text
+from domain.text import accept_text, has_unseen
 
 SLUG_LIMIT = 120  # characters
 _APART = re.compile(r"[^\w.\-]+")  # what separates words in a slug; letters of every script stay
@@ -24,6 +24,8 @@ def short_id(prefix: str, *parts: str) -> str:
 def slug_of(label: str, field: str) -> str:
     """`Data Model` → `data-model`, `Καρδιολογία` → `καρδιολογία`. InvalidInput when no letter or digit is in it."""
     accept_text(label, field, limit=SLUG_LIMIT, required=True)
+    if has_unseen(label):
+        raise InvalidInput(f"{field} {label!r} has a sign in it that nobody sees", "write it without")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
     slug = _APART.sub("-", folded.replace("_", "-")).strip("-.")
     slug = re.sub(r"-{2,}", "-", slug)

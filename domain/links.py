@@ -41,11 +41,6 @@ def references(content: str, own: str = "") -> tuple[Link, ...]:
     return tuple(Link(to=one, kind="references") for one in named)
 
 
-def overlap(one: str, other: str) -> float:
-    """Token overlap of two texts, 0–1: Jaccard's coefficient of their stems without the words that fill."""
-    return _jaccard(_tokens(one), _tokens(other))
-
-
 def telling_words(text: str) -> frozenset[str]:
     """The stems of a text without the words that fill, by which related texts can be found."""
     return _tokens(text)

@@ -196,7 +196,7 @@ def activate(policy: Policy, reviewer: Reviewer) -> PolicyActivated:
         if not is_person(reviewer.actor):
             raise ReviewerNeeded(
                 f"{policy.policy_id} waits for a person ({policy.held}), and {reviewer.actor} is none",
-                f"a person may: tht policy activate {policy.policy_id} --actor human:NAME",
+                f"ask a person to do it: tht policy activate {policy.policy_id}",
             )
         own = same_actor(reviewer.actor, policy.proposer)
         if own and not reviewer.allow_self:

@@ -25,7 +25,8 @@ from domain.decay import (
 from domain.errors import InvalidInput
 from domain.event import Event, UtcTime
 from domain.language import CJK, fold
-from domain.text import accept_actor, accept_id, accept_text
+from domain.links import telling_words
+from domain.text import accept_actor, accept_id, accept_text, has_unseen
 from domain.topic import Fact, Topic
 from domain.topic_events import FactLinked, FactMentioned, FactProposed, FactSuperseded, Link
 
@@ -34,6 +35,8 @@ OnConflict = Literal["decide", "supersede", "keep_both", "ask"]
 ON_CONFLICT: tuple[OnConflict, ...] = ("decide", "supersede", "keep_both", "ask")
 CONTENT_LIMIT = 100_000  # characters
 SOURCES_LIMIT = 100
+ASKED = 5  # facts close to a new one that are each put before a person
+NEAREST = 100  # facts of a large topic that a new one is compared with word by word
 
 _LONGER = re.compile(r"[^\W\d_]{4,}")
 _UNSPACED = re.compile(f"[{CJK}]")
@@ -93,6 +96,8 @@ def checked(new: NewFact, *, imported: bool = False) -> NewFact:
     `imported`: old data may be of veracity unknown.
     """
     content = accept_text(new.content, "content", limit=CONTENT_LIMIT, required=True).strip()
+    if all(has_unseen(sign) or sign.isspace() for sign in content):
+        raise InvalidInput("content has no sign in it that anybody sees", "say what holds")
     if new.veracity not in GIVEN_VERACITIES and not (imported and new.veracity in VERACITY_WEIGHTS):
         raise InvalidInput(f"{new.veracity!r} is no veracity", f"one of {', '.join(GIVEN_VERACITIES)}")
     if new.confidence is not None:
@@ -166,14 +171,25 @@ def propose(
 
 def compared(topic: Topic, new: NewFact, at: datetime) -> tuple[Related, ...]:
     """The live facts of the topic that the text is not distinct from, best known first, ties by id."""
+    met = [
+        fact
+        for fact in topic.live
+        if fact.fact_id != new.corrects and not _apart(fact, new, at) and may_meet(fact.content, new.content)
+    ]
+    if len(met) > NEAREST:
+        met = _nearest(met, new.content)
     found = []
-    for fact in topic.live:
-        if fact.fact_id == new.corrects or _apart(fact, new, at) or not may_meet(fact.content, new.content):
-            continue
+    for fact in met:
         how = relation(fact.content, new.content)
-        if how.outcome != "distinct":
+        if how.outcome != "distinct" and (how.outcome != "same" or _of_one(fact, new)):
             found.append(Related(fact, how))
     return tuple(sorted(found, key=lambda one: (-one.fact.standing, one.fact_id)))
+
+
+def _nearest(facts: Sequence[Fact], content: str) -> list[Fact]:
+    """Those that share most words with a text, ties by id: no rule fires between texts that share few of them."""
+    own = telling_words(content)
+    return sorted(facts, key=lambda fact: (-len(own & telling_words(fact.content)), fact.fact_id))[:NEAREST]
 
 
 def may_meet(one: str, other: str) -> bool:
@@ -187,6 +203,12 @@ def _signs(text: str) -> frozenset[str]:
     """The first four letters of the words that have as many: forms of one word share them. None where no spaces are."""
     folded = fold(text)
     return frozenset() if _UNSPACED.search(folded) else frozenset(word[:4] for word in _LONGER.findall(folded))
+
+
+def _of_one(fact: Fact, new: NewFact) -> bool:
+    """Whether the same words are a mention: about the same one, and for no other time than the fact holds for."""
+    times = ((new.valid_from, fact.valid_from), (new.valid_until, fact.valid_until))
+    return fact.about == new.about and all(given is None or given == held for given, held in times)
 
 
 def _apart(fact: Fact, new: NewFact, at: datetime) -> bool:
@@ -220,7 +242,8 @@ def _settled(
     links: Sequence[FactLinked],
 ) -> Proposal:
     fact_id = proposed.fact_id
-    unsure = [_conflict(fact_id, one, "unsure", "") for one in related if one.relation.outcome == "unsure"]
+    close = _closest([one for one in related if one.relation.outcome == "unsure"], new.content)
+    unsure = [_conflict(fact_id, one, "unsure", "") for one in close]
     against = [one for one in related if one.relation.outcome == "contradicts"]
     if on_conflict in ("keep_both", "ask") and against:
         state: Literal["open", "both"] = "open" if on_conflict == "ask" else "both"
@@ -239,6 +262,14 @@ def _settled(
     rows = [_conflict(fact_id, one, "contradiction", fact_id) for one in against]
     losers = tuple(one.fact_id for one in against)
     return Proposal("proposed", fact_id, (proposed, *ended, *links), (*rows, *unsure), related, superseded=losers)
+
+
+def _closest(related: Sequence[Related], content: str) -> list[Related]:
+    """The few that a person is asked about: dozens of open questions about one fact would be answered by nobody."""
+    if len(related) <= ASKED:
+        return list(related)
+    nearest = {fact.fact_id for fact in _nearest([one.fact for one in related], content)[:ASKED]}
+    return [one for one in related if one.fact_id in nearest]
 
 
 def _conflict(

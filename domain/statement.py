@@ -60,11 +60,16 @@ class Statement:
 
 def statements(*texts: str) -> tuple[Statement, ...]:
     """Reads texts that are to be compared, all in the one language that they give most signs of together."""
-    language = language_of(" ".join(sorted(fold(text)[:SIGNS] for text in texts)))
+    language = language_of(" ".join(sorted(map(_signs, texts))))
     return tuple(statement(text, language) for text in texts)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
+def _signs(text: str) -> str:
+    return fold(text)[:SIGNS]
+
+
+@lru_cache(maxsize=4096)
 def statement(text: str, language: str = "") -> Statement:
     """Reads a text, in its own language when none is given; linear in its length, never raises."""
     folded = fold(text)

@@ -19,7 +19,7 @@ _QUOTES = "\"'`«»“”„‟‘’‚‹›"
 _TRAILING = ".,;:!?…·"
 _ACTOR = re.compile(r"(human|agent|tool):[^\s:]+")
 # Shown as nothing or as a blank, so that two names look like one (Unicode's Default_Ignorable, and empty Braille).
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
 _MEMORY_ID = re.compile(r"mem-(\d{4,})")
@@ -48,9 +48,14 @@ def accept_text(value: object, field: str, *, limit: int = TEXT_LIMIT, required:
 def accept_id(value: object, field: str) -> str:
     """An id: 1 to 200 printable characters without white space."""
     text = accept_text(value, field, limit=ID_LIMIT, required=True)
-    if any(character.isspace() or not character.isprintable() for character in text) or _UNSEEN.search(text):
+    if any(character.isspace() or not character.isprintable() for character in text) or UNSEEN.search(text):
         raise InvalidInput(f"{field} {text!r} must be printable and without white space")
     return text
+
+
+def has_unseen(text: str) -> bool:
+    """Whether a sign is in it that is shown as nothing, so that two names look like one."""
+    return bool(UNSEEN.search(text)) or any(ord(sign) in _JOINERS for sign in text)
 
 
 def accept_actor(value: object, field: str = "actor") -> str:
@@ -135,7 +140,7 @@ def looks_like_a_table(subject: str) -> bool:
 
 def _fold(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(_UNSEEN.sub("", text.translate(_JOINERS)).split())
+    return " ".join(UNSEEN.sub("", text.translate(_JOINERS)).split())
 
 
 _JOINERS = dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))  # zero-width: no content of their own

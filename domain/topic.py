@@ -50,6 +50,7 @@ class Fact:
     about: str = ""
     status: Status = "live"
     superseded_by: str = ""
+    ended_for: str = ""  # the cause of its supersession or retirement
     origins: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
 
@@ -141,12 +142,12 @@ def _changed(fact: Fact, event: Event, envelope: Envelope) -> Fact:
         case FactMentionWithdrawn(confidence=confidence, confirmed_at=before, forgets=gone):
             origins = tuple(one for one in fact.origins if not (gone and same_actor(gone, one)))
             return replace(fact, confidence=confidence, confirmed_at=before, origins=origins)
-        case FactSuperseded(by=by):
-            return replace(fact, status="superseded", superseded_by=by)
-        case FactRetired():
-            return replace(fact, status="retired", superseded_by="")
+        case FactSuperseded(by=by, cause=cause):
+            return replace(fact, status="superseded", superseded_by=by, ended_for=cause)
+        case FactRetired(cause=cause):
+            return replace(fact, status="retired", superseded_by="", ended_for=cause)
         case FactRestored():
-            return replace(fact, status="live", superseded_by="")
+            return replace(fact, status="live", superseded_by="", ended_for="")
         case FactLinked(links=links):
             taken = {(link.to, link.kind) for link in links}
             return replace(fact, links=(*(one for one in fact.links if (one.to, one.kind) not in taken), *links))

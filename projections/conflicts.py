@@ -109,19 +109,30 @@ class ConflictRow:
         }
 
 
+_MOOT = "c.state = 'open' AND (o.status <> 'live' OR n.status <> 'live')"  # nothing is left to decide
+_STATE = f"CASE WHEN {_MOOT} THEN 'moot' ELSE c.state END"
+_COLUMNS = ", ".join(
+    f"{_STATE} AS state" if name == "state" else f"c.{name} AS {name}" for name in ConflictRow.__slots__
+)
+_PAIRS = f"FROM {CONFLICTS} c JOIN {FACTS} o ON o.id = c.older JOIN {FACTS} n ON n.id = c.newer"
+
+
 def find_conflict(db: sqlite3.Connection, conflict: str) -> ConflictRow | None:
-    row = db.execute(f"SELECT * FROM {CONFLICTS} WHERE id = ?", (conflict,)).fetchone()
+    row = db.execute(f"SELECT {_COLUMNS} {_PAIRS} WHERE c.id = ?", (conflict,)).fetchone()
     return ConflictRow(**dict(row)) if row else None
 
 
 def list_conflicts(
     db: sqlite3.Connection, scope: Scope, *, state: str = "", fact_id: str = "", limit: int = -1, offset: int = 0
 ) -> tuple[list[ConflictRow], int]:
-    """Conflicts both of whose facts the reader may see, in the order in which they were found; and how many in all."""
+    """Conflicts both of whose facts the reader may see, in the order in which they were found; and how many in all.
+
+    One that is open while a fact of it has gone is `moot`: it waits for nobody.
+    """
     seen = [scope.where(f"{side}.domain") for side in ("o", "n")]
-    where = f"""FROM {CONFLICTS} c JOIN {FACTS} o ON o.id = c.older JOIN {FACTS} n ON n.id = c.newer
-        WHERE ? IN ('', c.state) AND ? IN ('', c.older, c.newer) AND {seen[0][0]} AND {seen[1][0]}"""
+    where = f"""{_PAIRS}
+        WHERE ? IN ('', {_STATE}) AND ? IN ('', c.older, c.newer) AND {seen[0][0]} AND {seen[1][0]}"""
     values = (state, fact_id, *seen[0][1], *seen[1][1])
     total: int = db.execute(f"SELECT count(*) {where}", values).fetchone()[0]
-    rows = db.execute(f"SELECT c.* {where} ORDER BY c.position LIMIT ? OFFSET ?", (*values, limit, offset))
+    rows = db.execute(f"SELECT {_COLUMNS} {where} ORDER BY c.position LIMIT ? OFFSET ?", (*values, limit, offset))
     return [ConflictRow(**dict(row)) for row in rows.fetchall()], total

@@ -55,12 +55,6 @@ def recall_count(db: sqlite3.Connection, fact_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def last_recalled(db: sqlite3.Connection, fact_id: str) -> str:
-    """ISO 8601 in UTC; empty when it never was."""
-    row = db.execute(f"SELECT last_at FROM {RECALLS} WHERE fact_id = ?", (fact_id,)).fetchone()
-    return str(row[0]) if row else ""
-
-
 @dataclass(frozen=True, slots=True)
 class ShownLately:
     """The facts that an actor was shown since a time (ISO 8601, UTC), asked for one by one."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from domain.decay import CURVES, Curve, hours_between, recall_factor
+from domain.ids import slug_of
 from projections.counters import recall_count
 from projections.fact_merges import ANSWERED_BY
 from projections.facts import FACTS, ORIGINS, TEXT
@@ -104,18 +105,25 @@ class Wanted:
     domain: str = ""
     topic: str = ""
     author: str = ""
+    repo: str = ""  # slug of the repository whose domains are wanted
     past: bool = False  # `as_of` was asked for: what has been superseded since counts as it did then
 
     def conditions(self) -> tuple[str, list[object]]:
         found: list[tuple[str, object]] = [
             ("domain = ?", self.domain),
-            ("topic = ?", self.topic),
             ("author = ?", self.author),
         ]
         if self.status and self.status != "live":
             found.append(("status = ?", self.status))
         texts = [text for text, value in found if value]
         values = [value for _, value in found if value]
+        if self.repo:
+            texts.append("substr(domain, 1, ?) = ?")
+            values += [len(f"repo:{self.repo}/"), f"repo:{self.repo}/"]
+        if self.topic:  # however the label was written
+            ending = f"/{slug_of(self.topic, 'topic')}"
+            texts.append("substr(stream, ?) = ?")
+            values += [-len(ending), ending]
         if self.status == "live":
             texts.append(_HELD if self.past else _LIVE)
             values += [self.as_of] * (4 if self.past else 2)
@@ -273,17 +281,6 @@ def usage(db: sqlite3.Connection, fact: FactRow) -> dict[str, Any]:
         "recall_count": recall_count(db, fact.id),
         "independent_origins": len(origins(db, fact.id)),
     }
-
-
-def topics(db: sqlite3.Connection, scope: Scope, domain: str = "") -> list[tuple[str, str, int]]:
-    """Domain, topic and number of live facts of every topic that has any."""
-    seen, domains = scope.where("domain")
-    rows = db.execute(
-        f"SELECT domain, min(topic), count(*) FROM {FACTS} WHERE status = 'live' AND ? IN ('', domain) AND {seen}"
-        " GROUP BY domain, stream ORDER BY domain, stream",
-        (domain, *domains),
-    )
-    return [(str(row[0]), str(row[1]), int(row[2])) for row in rows]
 
 
 def _fact(row: sqlite3.Row, score: float = 0.0) -> FactRow:

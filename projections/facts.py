@@ -155,9 +155,10 @@ def _propose(db: sqlite3.Connection, event: FactProposed, envelope: Envelope) ->
 
 
 def _least_trusted(db: sqlite3.Connection, event: FactProposed) -> str:
-    """The veracity that weighs least among the fact's own and those of the facts it comes from, all the way back."""
+    """The veracity that weighs least among the fact's own and those of the facts it comes from, all the way back: what
+    it cites and what it corrects."""
     trust = event.veracity
-    for source in event.source_observation_ids:
+    for source in (*event.source_observation_ids, event.corrects):
         found = trust_of(db, source)
         if found is not None and VERACITY_WEIGHTS[found] < VERACITY_WEIGHTS[trust]:
             trust = found

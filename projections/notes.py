@@ -246,3 +246,11 @@ def items_in_mind(db: sqlite3.Connection, agent: str, at: str, session_id: str =
 def held_items(db: sqlite3.Connection) -> list[ItemRow]:
     """Every item of everybody that neither expired nor was raised, oldest first: for upkeep, and shown to nobody."""
     return [ItemRow(**dict(row)) for row in db.execute(f"{_ITEM} WHERE state = 'held' ORDER BY position")]
+
+
+def is_recorded(db: sqlite3.Connection, record: str) -> bool:
+    """Whether there is an observation or item of this id, whoever it belongs to: that much its citing tells."""
+    found = db.execute(
+        f"SELECT 1 FROM {OBSERVATIONS} WHERE id = ? UNION ALL SELECT 1 FROM {ITEMS} WHERE id = ?", (record, record)
+    )
+    return found.fetchone() is not None

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from domain.access import GrantChanged
 from domain.erasure import TextErased
 from domain.event import ERASED, Envelope, Event, iso_utc
 from domain.session_events import Decided
+from domain.upkeep import COUNTED, UpkeepRun
 from projections.view import View
 
-EVENTS = "timeline_v2_events"
+EVENTS = "timeline_v3_events"
+NAMED = "timeline_v3_named"  # the other records that an event names
 
 
 class TimelineView(View):
     name = "timeline"
-    version = 2
-    tables = (EVENTS,)
+    version = 3
+    tables = (EVENTS, NAMED)
     schema = (
         f"""CREATE TABLE IF NOT EXISTS {EVENTS} (
             position INTEGER PRIMARY KEY,
@@ -35,6 +38,11 @@ class TimelineView(View):
             what TEXT NOT NULL,
             record TEXT NOT NULL
         ) STRICT""",
+        f"""CREATE TABLE IF NOT EXISTS {NAMED} (
+            record TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            PRIMARY KEY (record, position)
+        ) STRICT, WITHOUT ROWID""",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_session ON {EVENTS} (session_id, position)",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_memory ON {EVENTS} (memory_id, position)",
         f"CREATE INDEX IF NOT EXISTS {EVENTS}_actor ON {EVENTS} (actor, position)",
@@ -48,6 +56,7 @@ class TimelineView(View):
         if isinstance(event, TextErased):
             where = "record = ? AND stream = ?"
             db.execute(f"UPDATE {EVENTS} SET what = ? WHERE {where}", (ERASED, event.record, envelope.stream))
+        record = event.record_in(envelope.stream) or str(getattr(event, "record", ""))
         session_id = envelope.stream.removeprefix("session/") if envelope.stream.startswith("session/") else ""
         db.execute(
             f"INSERT INTO {EVENTS} VALUES ({', '.join('?' * 14)})",
@@ -65,21 +74,59 @@ class TimelineView(View):
                 getattr(event, "seq", None),
                 getattr(event, "memory_id", ""),
                 ERASED if envelope.erased else describe(event),
-                event.record_in(envelope.stream) or str(getattr(event, "record", "")),
+                record,
             ),
         )
+        named = sorted(set(_named(event)) - {record})
+        db.executemany(f"INSERT INTO {NAMED} VALUES (?, ?)", ((record, envelope.position) for record in named))
+
+
+_NAMING = (
+    "by",
+    "conflict_id",
+    "corrects",
+    "derived_from",
+    "fact_id",
+    "facts",
+    "kept",
+    "left",
+    "links",
+    "source_observation_ids",
+    "supersedes",
+    "to",
+    "winner",
+    *COUNTED,
+)
+
+
+def _named(event: Event) -> Iterator[str]:
+    """The ids of the records that an event names, whatever record it is about itself."""
+    for name in _NAMING:
+        value = getattr(event, name, "") if name in type(event).model_fields else ""
+        for one in value if isinstance(value, tuple) else (value,):
+            parts = one if isinstance(one, tuple) else (getattr(one, "to", one),)
+            yield from (str(part) for part in parts if part)
 
 
 def describe(event: Event) -> str:
-    """The event's own fields in one short line, long texts left out: they are read from their stream."""
+    """The event's own fields in one short line, sealed and long texts left out: they are read from their stream."""
     if isinstance(event, Decided):
         return event.subject
     fields = {name: getattr(event, name) for name in type(event).model_fields if name in _SHOWN}
-    return ", ".join(f"{name} {_short(value)}" for name, value in fields.items() if value)
+    own = getattr(event, "record", "") if "record" not in fields else ""
+    told = [f"{name} {_short(value)}" for name, value in fields.items() if value and value != own]
+    if isinstance(event, GrantChanged) and event.permission is None:
+        told.append("permission default")
+    if isinstance(event, UpkeepRun):
+        told += [f"{name} {len(getattr(event, name)):,}" for name in COUNTED if getattr(event, name)]
+    return ", ".join(told)
 
 
 _SHOWN = (
+    "run_id",
+    "conflict_id",
     "domain",
+    "repo_name",
     "topic",
     "role",
     "permission",
@@ -104,11 +151,26 @@ _SHOWN = (
     "refs",
     "record",
     "about",
+    "author",
+    "authors",
+    "confidence",
+    "corrects",
+    "derived_from",
+    "echoed",
+    "fact_id",
+    "held",
+    "left",
+    "links",
+    "required_role",
+    "supersedes",
+    "to",
+    "veracity",
+    "writers",
 )
 
 
 def _short(value: object) -> str:
-    text = " ".join(str(one) for one in value[:20]) if isinstance(value, tuple) else str(value)
+    text = " ".join(str(getattr(one, "to", one)) for one in value[:20]) if isinstance(value, tuple) else str(value)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -128,6 +190,7 @@ class Line:
     session_id: str
     seq: int | None
     memory_id: str
+    record: str
     what: str
 
 
@@ -136,7 +199,10 @@ _LINE = ", ".join(Line.__slots__)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are wanted; an empty field takes all. Times are ISO 8601 in UTC, `since` inclusive, `until` too."""
+    """Which lines are wanted; an empty field takes all. Times are ISO 8601 in UTC, `since` inclusive, `until` too.
+
+    `record`: the events about this record, and those of others that name it.
+    """
 
     actor: str = ""
     kind: str = ""
@@ -167,11 +233,11 @@ def _conditions(wanted: Filter) -> tuple[str, list[object]]:
         ("at >= ?", wanted.since),
         ("at <= ?", wanted.until),
         ("position <= ?", wanted.max_position),
-        ("record = ?", wanted.record),
+        (f"(record = ? OR position IN (SELECT position FROM {NAMED} WHERE record = ?))", wanted.record),
     ]
     used = [(text, value) for text, value in conditions if value not in ("", None)]
     where = f"WHERE {' AND '.join(text for text, _ in used)}" if used else ""
-    return where, [value for _, value in used]
+    return where, [value for text, value in used for _ in range(text.count("?"))]
 
 
 def count_by_kind(db: sqlite3.Connection, wanted: Filter) -> dict[str, int]:
@@ -188,6 +254,11 @@ def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> lis
         rows = db.execute(f"SELECT {_LINE} FROM {EVENTS} WHERE correlation_id = ? ORDER BY position", (correlation_id,))
         found.extend(Line(**dict(row)) for row in rows)
     return sorted(found, key=lambda line: line.position)
+
+
+def acting_roles(db: sqlite3.Connection) -> set[str]:
+    """The roles in which anybody has acted, as they were given."""
+    return {str(row[0]) for row in db.execute(f"SELECT DISTINCT role FROM {EVENTS} WHERE role <> ''")}
 
 
 def position_at(db: sqlite3.Connection, at: str) -> int:

@@ -16,6 +16,7 @@ from projections.invariants.told import Events, Rule
 from projections.verify import Finding
 
 _FIRST_HAND = ("stated", "inferred")
+_TOOL = "tool:"
 
 
 def _finding(envelope: Envelope, what: str, mend: str) -> Finding:
@@ -57,21 +58,25 @@ def policies_need_write(events: Events) -> Iterator[Finding]:
 
 
 def held_policies_need_another_person(events: Events) -> Iterator[Finding]:
-    """8. What rests on a tool or came from elsewhere is let in by a person who did not propose it (S-59)."""
+    """8. What rests on a tool or came from elsewhere is let in by a person who did not propose it (S-59). A correction
+    is trusted no more than what it corrects, and a tool's own proposal not at all."""
     proposed: dict[str, Envelope] = {}
     doubtful: set[str] = set()  # facts
     waiting: set[str] = set()  # policies
     for envelope in events:
         event = envelope.event
         if isinstance(event, FactProposed):
-            if event.veracity not in _FIRST_HAND or not doubtful.isdisjoint(event.source_observation_ids):
+            sources = (*event.source_observation_ids, event.corrects)
+            if event.veracity not in _FIRST_HAND or not doubtful.isdisjoint(sources):
                 doubtful.add(event.fact_id)
         elif isinstance(event, PolicyProposed):
             proposed[event.policy_id] = envelope
-            if event.held:
+            of_tool = envelope.actor.startswith(_TOOL)
+            if event.held or of_tool or not doubtful.isdisjoint(event.derived_from):
                 waiting.add(event.policy_id)
-            if event.active and (event.held or not doubtful.isdisjoint(event.derived_from)):
-                yield _of_policy(envelope, event, "rests on what is not first hand, and was active at once")
+                what = f"was proposed by {envelope.actor}" if of_tool else "rests on what is not first hand"
+                if event.active:
+                    yield _of_policy(envelope, event, f"{what}, and was active at once")
         elif isinstance(event, PolicyActivated) and event.policy_id in waiting:
             waiting.discard(event.policy_id)
             own = same_actor(envelope.actor, proposed[event.policy_id].actor)

@@ -210,7 +210,7 @@ def test_what_shows_the_whole_workspace_is_denied_where_anything_is_closed(
 ) -> None:
     """S-54: no export, backup or log goes round the grants; without a closed domain they are as they were."""
     monkeypatch.chdir(tmp_path)
-    reader = ("--role", "qa", "--actor", "agent:qa-1")
+    reader = ("--role", "qa", "--actor", "human:qa" if command[0] in ("export", "backup") else "agent:qa-1")
     assert stocked(*reader, *command).code == 0
     close(stocked, "security")
     assert stocked.refused(*reader, *command) == "AccessDenied"

@@ -76,3 +76,15 @@ def test_only_people_close_and_only_what_is_there(two: Tht) -> None:
     before = two.position()
     assert two.json("domain", "close", "--all", "--as", "wrong", *ADA, "--dry-run")
     assert two.position() == before
+
+
+def test_what_a_person_closed_a_person_opens_and_grants_bind_both(two: Tht) -> None:
+    run = two.json("domain", "close", "north", "--as", "wrong", *ADA)["run_id"]
+    assert two.refused("domain", "close", "--undo", run, "--actor", "agent:a") == "ReviewerNeeded"
+    two("grant", "set", "--role", "intern", "--domain", "south", "--permission", "none", "--json", *ADA)
+    intern = ("--actor", "human:zed", "--role", "intern")
+    assert two.refused("domain", "close", "south", "--as", "wrong", *intern) == "AccessDenied"
+    assert two.refused("domain", "close", "--all", "--as", "wrong", *intern) == "AccessDenied"
+    two("grant", "set", "--role", "intern", "--domain", "south", "--permission", "read", "--json", *ADA)
+    assert two.refused("domain", "close", "south", "--as", "wrong", *intern) == "InsufficientMemoryPermission"
+    assert two.json("verify")["ok"]

@@ -230,3 +230,19 @@ def test_it_loads_no_model(bench: Bench) -> None:
     assert loaded & {"torch", "sentence_transformers", "transformers"} == set()
     assert "cryptography" not in imported_by("--help")
     assert imported_by("audit", "log", "--home", str(bench.home)) & HEAVY == set()
+
+
+def test_of_many_records_as_many_are_named_as_can_be_looked_through(tht: Tht) -> None:
+    """S-13: how many there are comes first; a program gets every one."""
+    person = ("--actor", "human:anna", "--about", "person:mario", "--domain", "people", "--on-conflict", "keep_both")
+    ids = [
+        tht.json("fact", "propose", f"Mario has key {number}", "--topic", f"key {number}", *person)["fact_id"]
+        for number in range(22)
+    ]
+    planned = tht("erase", *ids, "--dry-run", "--actor", "human:anna").out
+    assert planned.startswith("22 records (")
+    assert "and 2 more; --json lists all): 22 events would become unreadable" in planned
+    assert (ids[19] in planned, ids[20] in planned) == (True, False)
+    assert tht.json("erase", *ids, "--dry-run", "--actor", "human:anna")["records"] == ids
+    missed = tht("erase", "--about", "mario", "--yes", "--actor", "human:anna", "--json")
+    assert "did you mean person:mario?" in missed.error["hint"]

@@ -81,7 +81,7 @@ def test_who_imports(
     if environment:
         monkeypatch.setenv("THT_ACTOR", environment)
     assert tht("import", sessions_file(tmp_path / "s.jsonl", "s1"), *arguments).code == 0
-    exported = tht("export").out.splitlines()
+    exported = tht("export", "--actor", "human:ada").out.splitlines()
     assert {json.loads(line)["state"]["actor"] for line in exported[1:]} == {actor}
 
 

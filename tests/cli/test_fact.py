@@ -334,3 +334,118 @@ def test_what_an_agent_keeps_in_mind_is_found_by_that_agent_alone(tht: Tht) -> N
     assert [one["content"] for one in own["remembered"]] == ["the release needs a rollback plan"]
     assert "remembered" not in tht.json("fact", "search", "release", "--actor", "agent:b")
     assert "remembered" not in tht.json("fact", "search", "submarine", "--actor", "agent:a")
+
+
+def test_a_topic_is_one_however_its_label_is_written(tht: Tht) -> None:
+    propose(tht, "deploys run on Friday", *ADA, topic="Deploy Day")
+    propose(tht, "deploys take an hour", *ADA, topic="deploy  day")
+    propose(tht, "the day is long", *ADA, topic="day")
+    assert len(listed(tht, "--topic", "DEPLOY DAY")) == 2
+    assert len(listed(tht, "--topic", "day")) == 1
+
+
+# -- what the first readers of this code found
+
+
+def test_a_fact_that_comes_back_opens_the_conflict_that_it_had_lost(tht: Tht) -> None:
+    old = propose(tht, "the port is 8080", *ADA)["fact_id"]
+    propose(tht, "the port is 9090", *ADA)
+    tht.json("fact", "restore", old, *ADA)
+    (row,) = tht.json("conflicts", "list")["conflicts"]
+    assert (row["state"], row["winner"], len(listed(tht))) == ("open", None, 2)
+
+
+def test_the_same_words_about_another_person_are_another_fact(tht: Tht) -> None:
+    text = "has an allergy to nuts"
+    first = propose(tht, text, "--about", "person:ann", *ADA)
+    other = propose(tht, text, "--about", "person:bob", *ADA)
+    nobody = propose(tht, text, *ADA)
+    assert len({one["fact_id"] for one in (first, other, nobody)}) == 3
+    assert propose(tht, text, "--about", "person:bob", *ADA)["fact_id"] == other["fact_id"]
+
+
+def test_the_same_words_for_another_time_are_another_fact(tht: Tht) -> None:
+    first = propose(tht, "the server room is closed", *ADA)
+    until = propose(tht, "the server room is closed", *ADA, "--valid-until", "2090-01-01T00:00:00Z")
+    assert (until["outcome"], until["fact_id"] == first["fact_id"]) == ("proposed", False)
+    assert propose(tht, "the server room is closed", *ADA)["outcome"] == "mentioned"
+
+
+def test_a_merge_is_about_whom_both_are_about(tht: Tht) -> None:
+    mario = ("--about", "person:mario", *ADA)
+    propose(tht, "Mario earns 50000 euro", *mario)
+    propose(tht, "Mario earns 60000 euro", *mario)
+    (row,) = tht.json("conflicts", "list", "--all")["conflicts"]
+    merged = tht.json("conflicts", "resolve", row["id"], "--merge", "Mario earns 50000 plus 10000 euro", *ADA)["kept"]
+    assert tht.json("fact", "show", merged)["about"] == "person:mario"
+    propose(tht, "the door code is 1", "--about", "person:ann", *ADA, topic="door")
+    (other,) = propose(tht, "the door code is 2", *ADA, topic="door")["conflicts"]
+    assert tht.refused("conflicts", "resolve", other["id"], "--merge", "the door code is 3", *ADA) == "Refused"
+
+
+def test_taking_a_merge_back_takes_back_what_it_made(tht: Tht) -> None:
+    propose(tht, "the limit is 10 GB", *ADA)
+    second = propose(tht, "the limit is 20 GB", *ADA)["fact_id"]
+    (row,) = tht.json("conflicts", "list", "--all")["conflicts"]
+    tht.json("conflicts", "resolve", row["id"], "--merge", "the limit was raised from 10 to 20 GB", *ADA)
+    tht.json("conflicts", "resolve", row["id"], "--keep", second, *ADA)
+    assert listed(tht) == ["the limit is 20 GB"]
+    tht.json("conflicts", "resolve", row["id"], "--merge", "15 GB is the limit that holds", *ADA)
+    tht.json("conflicts", "resolve", row["id"], "--reopen", *ADA)
+    assert set(listed(tht)) == {"the limit is 10 GB", "the limit is 20 GB"}
+    assert tht.json("verify")["ok"]
+
+
+def test_a_decision_brings_nothing_back_that_it_did_not_end(tht: Tht) -> None:
+    first = propose(tht, "the limit is 10 GB", *ADA)["fact_id"]
+    propose(tht, "the limit is 20 GB", *ADA, "--on-conflict", "ask")
+    (row,) = tht.json("conflicts", "list")["conflicts"]
+    tht.json("fact", "correct", first, "the quota of the build farm is twelve gigabytes", *ADA)
+    assert tht.refused("conflicts", "resolve", row["id"], "--keep", first, *ADA) == "FactNotLive"
+    assert tht.json("conflicts", "list")["conflicts"] == []
+    assert tht.json("conflicts", "list", "--state", "moot")["total"] == 1
+
+
+def test_who_decides_a_conflict_shows_a_token_where_the_workspace_asks_for_one(tht: Tht) -> None:
+    propose(tht, "Ada works at Acme", *ADA)
+    propose(tht, "Ada works at Beta", *ADA)
+    (row,) = tht.json("conflicts", "list", "--all")["conflicts"]
+    tht.json("config", "set", "review.require_token", "true")
+    assert tht.refused("conflicts", "resolve", row["id"], "--both", *ADA) == "ReviewerNeeded"
+
+
+def test_a_correction_washes_off_nothing_of_where_a_fact_came_from(tht: Tht) -> None:
+    """S-59."""
+    tool = propose(tht, "pushes go to main", "--veracity", "tool", "--actor", "tool:fetch")["fact_id"]
+    told = tht.json("fact", "correct", tool, "all pushes go to main", "--actor", "agent:x")["fact_id"]
+    assert tht.json("fact", "show", told)["trust"] == "tool"
+    policy = tht.json("policy", "propose", "Push to main", "--domain", "d", "--from", told, *ADA)
+    assert tht.json("policy", "show", policy["policy_id"])["status"] == "held"
+
+
+@pytest.mark.parametrize("source", ["obs-aaaaaaaaaaaa", "item-aaaaaaaaaaaa", "fact-aaaaaaaaaaaa"])
+def test_a_source_has_to_be_there(tht: Tht, source: str) -> None:
+    propose(tht, "x is y", *ADA)
+    words = ("fact", "propose", "y is z", "--domain", "d", "--topic", "t", "--source", source, *ADA)
+    assert tht.refused(*words) == "UnknownFact"
+
+
+def test_a_repository_is_one_however_it_is_written_and_never_a_blank(tht: Tht) -> None:
+    tht.json("domain", "create", "arch", "--repo", "My_Repo", *ADA)
+    propose(tht, "x is y", *ADA, "--repo", "my repo", domain="arch")
+    propose(tht, "y is z", *ADA, domain="arch")
+    assert listed(tht, "--domain", "arch", "--repo", "MY-REPO") == listed(tht, "--repo", "my_repo") == ["x is y"]
+    assert searched(tht, "x", "--domain", "arch", "--repo", "my-repo") == ["x is y"]
+    for repo, code in ((" ", 2), ("nonsense", 1)):
+        for command in (("fact", "list"), ("fact", "search", "x")):
+            assert tht.refused(*command, "--repo", repo, code=code) in ("InvalidInput", "UnknownRepoScope")
+    assert tht.refused("fact", "list", "--domain", "nosuch") == "UnknownDomain"
+
+
+def test_whoever_takes_a_fact_out_is_told_what_rests_on_it(tht: Tht) -> None:
+    fact = propose(tht, "the owner of the release is Bo", *ADA)["fact_id"]
+    policy = tht.json("policy", "propose", "Ask Bo before a release", "--domain", "d", "--from", fact, *ADA)
+    citing = propose(tht, "Bo may stop a release", "--source", fact, *ADA, topic="other")["fact_id"]
+    done = tht.json("fact", "retire", fact, *ADA, "--reason", "Bo left")
+    assert done["look_again"] == [policy["policy_id"], citing]
+    assert tht.json("fact", "retire", citing, *ADA)["look_again"] == []

@@ -73,14 +73,37 @@ def test_s55_a_denial_is_told_apart_from_finding_nothing_and_counts_nothing(tht:
     assert tht.refused("conflicts", "show", conflict["id"], *QA) == "AccessDenied"
 
 
-def test_a_proposal_to_a_closed_domain_is_taken_and_tells_nothing_of_what_it_met(
-    tht: Tht, closed: dict[str, str]
-) -> None:
-    words = ("the salary of the captain is 7000", "--domain", "payroll", "--topic", "t")
-    told = tht.json("fact", "propose", *words, *QA)
-    assert (told["superseded"], told["superseded_by"], told["conflicts"], told["relations"]) == ([], None, [], [])
-    assert closed["later"] not in texts(told)
-    assert "payroll" in texts(tht.json("fact", "show", told["fact_id"], *ADA))
+def test_a_proposal_to_a_closed_domain_is_taken_and_answers_no_guess(tht: Tht, closed: dict[str, str]) -> None:
+    """`mentioned` would say that a guess is right, `superseded_by_conflict` that it is wrong."""
+    place = ("--domain", "payroll", "--topic", "t", *QA)
+    answers = []
+    for guess in ("the salary of the captain is 9500", "the salary of the captain is 7000"):
+        told = tht.json("fact", "propose", guess, *place)
+        answers.append({name: value for name, value in told.items() if name != "position"})
+        assert tht.refused("fact", "propose", guess, *place, "--dry-run") == "AccessDenied"
+    assert answers[0] == answers[1]
+    assert (answers[0]["outcome"], answers[0]["fact_id"], answers[0]["conflicts"]) == ("recorded", "", [])
+    contents = [one["content"] for one in tht.json("fact", "list", "--domain", "payroll", *ADA)["facts"]]
+    assert len(contents) == 2
+    for command in (("retire", closed["later"]), ("correct", closed["secret"], "x"), ("restore", closed["secret"])):
+        assert tht.refused("fact", *command, *QA) == "AccessDenied"
+    assert tht.refused("fact", "link", closed["open"], closed["later"], *QA) == "AccessDenied"
+
+
+def test_near_names_of_closed_repositories_are_told_by_no_command(tht: Tht) -> None:
+    tht.json("domain", "create", "plans", "--repo", "acme/merger-with-globex", *ADA)
+    grant = ("--role", "qa", "--domain", "repo:merger-with-globex/plans", "--permission", "none", "--json")
+    assert tht("grant", "set", *grant, "--actor", "human:ada").code == 0
+    place = ("--domain", "plans", "--repo", "acme/merger-with-globe")
+    for command in (
+        ("fact", "propose", "x is y", "--topic", "t", *place),
+        ("fact", "list", *place),
+        ("fact", "search", "x", *place),
+        ("preamble", "what are the plans for next year", *place[2:]),
+    ):
+        said = tht(*command, *QA, "--json")
+        assert said.error["type"] == "UnknownRepoScope"
+        assert "globex" not in said.err
 
 
 def test_a_role_without_a_row_reads_and_a_fail_closed_workspace_shows_nothing(tht: Tht, closed: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ def test_status_has_the_form_that_programs_rely_on(bench: Bench) -> None:
     assert told["ledger"] == {"position": head["position"], "head": head["head"], "id": head["ledger_id"]}
     assert told["chain_head"] == head["head"]
     for one in told["projections"]:
-        assert one["version"] == {"timeline": 2}.get(one["name"], 1)
+        assert one["version"] == {"timeline": 3}.get(one["name"], 1)
         assert (one["position"], one["lag"], one["parked"]) == (head["position"], 0, [])
         assert one["chain"] == head["head"]
     assert {"position", "lag", "coverage", "problem"} <= set(told["index"])
@@ -93,7 +93,7 @@ def test_a_view_that_is_merely_behind_is_no_drift_and_stays_where_it_is(bench: B
     bench.views.unlink()
     told = bench.json("verify")
     assert told["ok"]
-    assert any(f"registry by {position}" in note for note in told["notes"])
+    assert any(f"all views by {position}" in note for note in told["notes"])
     assert {one["lag"] for one in bench.json("projection", "status")["projections"]} == {position}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -147,3 +148,11 @@ def test_erased_notes_are_nowhere_and_may_be_written_anew(kept: Tht) -> None:
     assert kept.json("projection", "rebuild")
     assert kept.json("notes", "show", *ONE)["text"] == "a new page"
     assert kept("verify").code == 0
+
+
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_an_agent_makes_no_copy_that_holds_the_notes_of_others(kept: Tht, tmp_path: Path, command: str) -> None:
+    target = tmp_path / "copy"
+    assert kept.refused(command, str(target), "--actor", "agent:other") == "AccessDenied"
+    assert not target.exists()
+    kept.json(command, str(target), "--actor", "human:ada")

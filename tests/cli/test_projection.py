@@ -54,7 +54,7 @@ def test_status_tells_the_lag_as_found_and_replay_ends_it(bench: Bench) -> None:
     ("statement", "view"),
     [
         ("UPDATE registry_v1_memories SET detail = 'altro'", "registry"),
-        ("DELETE FROM timeline_v2_events WHERE position = 2", "timeline"),
+        ("DELETE FROM timeline_v3_events WHERE position = 2", "timeline"),
         ("UPDATE decisions_v1_decisions SET standing = 'stale' WHERE seq = 1", "decisions"),
         ("INSERT INTO registry_v1_text (registry_v1_text, rowid, subject, detail, rationale, question_context)"
          " SELECT 'delete', number, subject, detail, rationale, question_context FROM registry_v1_memories",

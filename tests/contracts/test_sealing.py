@@ -243,7 +243,7 @@ def test_a_ledger_from_before_sealing_is_sound_and_goes_on(tmp_path: Path) -> No
     plain = json.dumps(named | {"at": "2026-03-02T12:00:00.000000Z", "data": data, "v": 1}, sort_keys=True)
     old.recorder.insert_events([StoredEvent(stream_id("notes/a"), 1, "test.note-taken", plain.encode())])
     assert list(old.find_damage()) == []
-    assert old.unsealed("notes/a", "note-1") == [1]
+    assert old.unsealed("notes/a") == {"note-1": [1]}
     assert backend.execute("SELECT name FROM sqlite_schema WHERE name LIKE 'seals%'") == []
     append(old, ("notes/a", note(2)))
     assert [one.event for one in old.page(0)] == [NoteTaken(note_id="note-1", text="in the clear"), note(2)]

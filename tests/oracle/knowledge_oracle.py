@@ -1,5 +1,6 @@
-"""What must be true of facts, links, conflicts, counters and beliefs after a history, worked out a second time: loops
-over plain dicts, no code of ours. Domains, policies and notes are in `knowledge_people`.
+"""What must be true of facts, links, conflicts and counters after a history, worked out a second time: loops over
+plain dicts, no code of ours. Beliefs and runs are in `knowledge_upkeep`, domains, policies and notes in
+`knowledge_people`.
 
 An event is {"position", "stream", "kind", "at", "actor", "role", "reason", "command", "data"}: times are ISO 8601,
 `data` is the JSON payload as it reads now. A row has the names of the view's columns.
@@ -10,7 +11,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from statistics import fmean
 from typing import Any
 
 Data = dict[str, Any]
@@ -77,13 +77,11 @@ NOTHING_ENDED: Data = {"superseded_by": "", "ended_for": "", "ended_by": "", "en
 
 
 def lineage(data: Data, found: dict[str, Data]) -> set[str]:
-    """The veracities of what is said and of all that it comes from."""
+    """The veracities of what is said and of all that it comes from: what it cites and what it corrects."""
     kinds = {data["veracity"]}
-    for source in data["source_observation_ids"]:
-        if source in found:
-            kinds |= lineage(
-                {"veracity": found[source]["veracity"], "source_observation_ids": found[source]["sources"]}, found
-            )
+    cited = data["sources"] if "sources" in data else data["source_observation_ids"]
+    for source in (*cited, data["corrects"]):
+        kinds |= lineage(found[source], found) if source in found else set()
     return kinds
 
 
@@ -97,8 +95,8 @@ def happen(fact: Data, event: Data, found: dict[str, Data]) -> None:
         assert (data["confidence"], moment(data["confirmed_at"])) == (before["confidence"], before["said_at"])
         fact.update(before, mention_count=fact["mention_count"] - 1)
     elif kind == "fact_superseded":
-        until = held_until(fact, found[data["by"]], data["cause"], str(moment(event["at"])))
-        fact.update(told, status="superseded", superseded_by=data["by"], ended_for=data["cause"], held_until=until)
+        ends = held_until(fact, found[data["by"]], data["cause"], str(moment(event["at"])))
+        fact.update(told, status="superseded", superseded_by=data["by"], ended_for=data["cause"], held_until=ends)
     elif kind == "fact_retired":
         never = data["cause"] in ("wrong", "undone")
         until = None if never else moment(event["at"])
@@ -259,52 +257,3 @@ def wrongly_echoed(events: list[Data]) -> list[int]:
             if data["echoed"] != (at is not None and seconds(at, event["at"]) <= ECHO):
                 wrong.append(event["position"])
     return wrong
-
-
-# -- beliefs and runs --------------------------------------------------------------------------------------------------
-
-
-def beliefs(events: list[Data]) -> dict[str, Data]:
-    """Every belief by id; `facts` of a withdrawn one are none. AssertionError where the formula was not followed."""
-    found: dict[str, Data] = {}
-    undoing = {event["command"] for event in events if event["kind"] == "run_undone"}
-    for number, event in enumerate(events):
-        kind, data, at = event["kind"], event["data"], moment(event["at"])
-        if not event["stream"].startswith("belief/"):
-            continue
-        changed: Data = {"changed_at": at, "changed_position": event["position"]}
-        if kind == "belief_withdrawn":
-            found[data["belief_id"]].update(changed, status="withdrawn", facts=[])
-            continue
-        if event["command"] not in undoing:
-            check_confidence(data, facts(events[:number]))
-        changed |= {name: data[name] for name in ("facts", "authors", "confidence")} | {"status": "live"}
-        if kind == "belief_formed":
-            found[data["belief_id"]] = {"domain": data["domain"], "formed_at": at, "position": event["position"]}
-        found[data["belief_id"]].update(changed)
-    return found
-
-
-def check_confidence(data: Data, known: dict[str, Data]) -> None:
-    """Mean + min(.2, .1·(n−1)) within .5–.95, of live facts, by two authors or more, each of them once."""
-    mean = fmean(known[fact_id]["confidence"] for fact_id in data["facts"])
-    expected = max(0.5, min(0.95, mean + min(0.2, 0.1 * (len(data["authors"]) - 1))))
-    assert abs(data["confidence"] - expected) < 1e-4
-    assert len({person(one) for one in data["authors"]}) == len(data["authors"]) > 1
-    assert {known[fact_id]["status"] for fact_id in data["facts"]} == {"live"}
-
-
-def runs(events: Iterable[Data]) -> dict[str, Data]:
-    """Every run of upkeep by id: how much it did of what, and by whom it was undone."""
-    found: dict[str, Data] = {}
-    for event in events:
-        kind, data = event["kind"], event["data"]
-        if kind == "upkeep_run":
-            row = {"what": data["what"], "by": event["actor"], "undone_by": "", "did": {}, "left_alone": []}
-            run = found.setdefault(data["run_id"], row)
-            for name, done in data.items():
-                if isinstance(done, list) and done:
-                    run["did"][name] = run["did"].get(name, 0) + len(done)
-        elif kind == "run_undone" and data["finished"]:
-            found[data["run_id"]].update(undone_by=event["actor"], left_alone=data["left"])
-    return found

@@ -53,7 +53,8 @@ def may_write(actor: str, role: str, domain: str, events: list[Data]) -> bool:
         return actor.startswith("human:")
     if domain not in domains(events):
         return role in ROLES
-    return grants(events).get((role, domain), {"permission": ""})["permission"] == "write"
+    row = grants(events).get((role, domain))
+    return row is not None and row["permission"] == "write"
 
 
 # -- policies ----------------------------------------------------------------------------------------------------------

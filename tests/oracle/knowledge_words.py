@@ -50,7 +50,7 @@ def foretold(
         return None
     meeting = {name: fact for name, fact in known.items() if fact in there and not apart(fact, new, at)}
     how = {name: stands(fact["content"], new.content) for name, fact in meeting.items()}
-    if "same" in how.values():
+    if any(how[name] == "same" and of_one(fact, new) for name, fact in meeting.items()):
         return "mentioned", set(), ""
     against = {name: height(fact) for name, fact in meeting.items() if how[name] == "contradicts"}
     if not against or on_conflict in ("keep_both", "ask"):
@@ -63,8 +63,33 @@ def foretold(
     return "proposed", set(against), ""
 
 
+def missed(known: dict[str, Data], pairs: set[frozenset[str]]) -> list[tuple[str, str]]:
+    """Live facts of one topic that contradict each other at one time, and of which nobody is told. `pairs`: those whose
+    conflict is open, or was settled so that both hold."""
+    live = [(name, fact) for name, fact in known.items() if fact["status"] == "live" and fact["content"] in SAID]
+    return [
+        (one, other)
+        for number, (one, fact) in enumerate(live)
+        for other, against in live[number + 1 :]
+        if fact["stream"] == against["stream"]
+        and stands(fact["content"], against["content"]) == "contradicts"
+        and not (ended_before(fact, against) or ended_before(against, fact))
+        and frozenset((one, other)) not in pairs
+    ]
+
+
+def ended_before(fact: Data, other: Data) -> bool:
+    return bool(fact["valid_until"] is not None and fact["valid_until"] <= other["held_from"])
+
+
 def height(fact: Data) -> float:
     return float(fact["confidence"]) * WEIGHTS[fact["veracity"]]
+
+
+def of_one(fact: Data, new: NewFact) -> bool:
+    """Whether the same words are said of the same one, and for no other time."""
+    begins, ends = (moment(one.isoformat()) if one else None for one in (new.valid_from, new.valid_until))
+    return fact["about"] == new.about and begins in (None, fact["held_from"]) and ends in (None, fact["valid_until"])
 
 
 def apart(fact: Data, new: NewFact, at: datetime) -> bool:

@@ -20,6 +20,7 @@ from adapters.workspace import Workspace
 from domain.errors import NothingChanged
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
+from tests.oracle import knowledge_upkeep as upkeep
 from tests.oracle.histories import refusal
 from tests.oracle.knowledge_histories import HISTORIES, Op, told
 from tests.oracle.knowledge_oracle import Data
@@ -39,7 +40,7 @@ def standing(events: list[Data]) -> dict[str, Any]:
     """All that can be read, without when it was changed: what a run made and its undoing took out is not there."""
     facts = oracle.facts(events)
     gone = {name for name, fact in facts.items() if fact["ended_for"] == "undone"}
-    beliefs = {name: row for name, row in oracle.beliefs(events).items() if row["status"] == "live"}
+    beliefs = {name: row for name, row in upkeep.beliefs(events).items() if row["status"] == "live"}
     conflicts = {name: row for name, row in oracle.conflicts(events).items() if row["state"] != "withdrawn"}
     return {
         "facts": {

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,8 +32,10 @@ from projections.policies import HISTORY, POLICIES
 from projections.scope import Reader
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
+from tests.oracle import knowledge_upkeep as upkeep
 from tests.oracle.knowledge_histories import HISTORIES, VERBS, History, Op, told, workspace_with_a_clock
 from tests.oracle.knowledge_oracle import Data
+from tests.oracle.knowledge_words import missed
 from tests.oracle.test_views import digests
 
 EXAMPLES = settings(suppress_health_check=list(HealthCheck))
@@ -82,7 +85,7 @@ def test_the_views_say_what_the_oracle_says() -> None:
 
 
 def check_rows(
-    db: sqlite3.Connection, table: str, key: tuple[str, ...], expected: Mapping[object, Data], parsed: str = ""
+    db: sqlite3.Connection, table: str, key: tuple[str, ...], expected: Mapping[Any, Data], parsed: str = ""
 ) -> None:
     """The table has a row for every key and no other, and in each column that the oracle knows what the oracle says."""
     rows = {}
@@ -115,12 +118,12 @@ def check_facts(db: sqlite3.Connection, events: list[Data]) -> None:
 
 
 def check_upkeep(db: sqlite3.Connection, events: list[Data]) -> None:
-    beliefs = oracle.beliefs(events)
+    beliefs = upkeep.beliefs(events)
     rows = {name: {one: row[one] for one in row if one != "facts"} for name, row in beliefs.items()}
     check_rows(db, BELIEFS, ("id",), rows, "authors")
     members = {(name, fact): {"number": n} for name, row in beliefs.items() for n, fact in enumerate(row["facts"])}
     check_rows(db, MEMBERS, ("belief_id", "fact_id"), members)
-    check_rows(db, RUNS, ("id",), oracle.runs(events), "did left_alone")
+    check_rows(db, RUNS, ("id",), upkeep.runs(events), "did left_alone")
 
 
 def check_people(db: sqlite3.Connection, events: list[Data]) -> None:
@@ -134,8 +137,10 @@ def check_people(db: sqlite3.Connection, events: list[Data]) -> None:
 
 
 def check_rules(events: list[Data]) -> None:
-    """S-41, S-59, and no circle of facts that replace each other. One conflict a pair is asserted on the way."""
+    """S-35, S-41, S-59, and no circle of facts that replace each other. One conflict a pair is asserted on the way."""
     facts = oracle.facts(events)
+    rows = [row for row in oracle.conflicts(events).values() if row["state"] in ("open", "both")]
+    assert missed(facts, {frozenset((row["older"], row["newer"])) for row in rows}) == []
     assert oracle.in_a_circle(facts) == []
     assert oracle.wrongly_echoed(events) == []
     assert people.held_rightly(events, {name: fact["trust"] for name, fact in facts.items()}) == []

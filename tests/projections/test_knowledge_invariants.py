@@ -16,7 +16,7 @@ from adapters.ledger import By
 from adapters.undo import Undo
 from adapters.workspace import Workspace, create_workspace
 from domain.belief import BeliefFormed, BeliefRevised, belief_stream
-from domain.conflict_case import ConflictFound, ConflictResolved, conflict_id, conflict_stream
+from domain.conflict_case import ConflictFound, ConflictReopened, ConflictResolved, conflict_id, conflict_stream
 from domain.propose import NewFact
 from domain.topic_events import FactEvent, FactMentioned, FactProposed, FactRestored, FactRetired, FactSuperseded
 from domain.upkeep import RunUndone, run_stream
@@ -172,9 +172,9 @@ def test_what_the_commands_write_breaks_nothing(tmp_path: Path) -> None:
         first = propose("The audit log is kept for 30 days", "retention", agents[0])
         second = propose("The audit log is kept for 90 days", "retention", agents[1])
         facts.restore(first, ADA)
-        (pair,) = workspace.ledger.load(conflict_stream(conflict_id(first, second)))
+        pair, again = workspace.ledger.load(conflict_stream(conflict_id(first, second)))
         assert isinstance(pair.event, ConflictFound)
-        Conflicts(workspace).reopen(pair.event.conflict_id, ADA)
+        assert isinstance(again.event, ConflictReopened)
         Conflicts(workspace).keep(pair.event.conflict_id, first, ADA)
         propose("the audit log is kept for 30 days!", "audit log", agents[2])
         propose("Backups run nightly", "backups", agents[2])
