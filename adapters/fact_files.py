@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from adapters.facts import Line
 from adapters.json_lines import lines_of, misfit, read_lines, shown
@@ -14,6 +14,16 @@ from adapters.ledger import By
 from domain.errors import InvalidInput
 from domain.event import UtcTime
 from domain.propose import NewFact, OnConflict
+
+
+def _written(value: object) -> object:
+    """A number has no zone, so it is no time (S-31)."""
+    if isinstance(value, str) and not value.strip().lstrip("+-").replace(".", "", 1).isdecimal():
+        return value
+    raise ValueError("a time is written as text with a zone: 2026-03-02T10:00:00Z")
+
+
+WrittenTime = Annotated[UtcTime, BeforeValidator(_written)]
 
 
 class ProposalForm(BaseModel):
@@ -25,12 +35,12 @@ class ProposalForm(BaseModel):
     topic: str
     domain: str = ""
     repo: str = ""
-    confidence: float | None = None
+    confidence: float | None = Field(default=None, strict=True)
     memory_type: str = ""
     veracity: str = ""
     source_observation_ids: tuple[str, ...] = ()
-    valid_from: UtcTime | None = None
-    valid_until: UtcTime | None = None
+    valid_from: WrittenTime | None = None
+    valid_until: WrittenTime | None = None
     about: str = ""
     on_conflict: OnConflict | None = None
 
