@@ -14,16 +14,19 @@ PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check --const
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench format clean
+.PHONY: help demo test test-long lint bench format clean
 
 help:  ## these lines
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 demo: $(VENV)/.semantic  ## install and run the main job on an example, each step explained
 	@$(BIN)/tht demo
 
 test: $(VENV)/.test  ## the whole test suite, with the contract on the direction of imports (tests/test_layers.py)
 	$(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) $(PYTEST_ARGS)
+
+test-long: $(VENV)/.test  ## the crash suite, killed at every single step of writing
+	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash $(PYTEST_ARGS)
 
 lint: $(VENV)/.test  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

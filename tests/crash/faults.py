@@ -163,11 +163,13 @@ def run_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> int:
 def killed_everywhere(
     script: Script, prepare: Callable[[], Path], scratch: Path, *, at_least: int, every: int = 1
 ) -> Iterator[tuple[Path, list[Any]]]:
-    """Runs `script` again and again, killed one step (or `every`) later each time, until it ends by itself.
+    """Runs `script` again and again, killed `every` steps later each time, until it ends by itself. The long form,
+    `make test-long`, kills at every single step.
 
     Yields the home and what was acknowledged before, after every run, the whole one included. `at_least`: steps that
     there must have been, so that a script that writes nothing cannot pass.
     """
+    every = 1 if os.environ.get("CRASH_EVERY_STEP") else every
     for number in count():
         fatal = 1 + number * every
         acks = scratch / f"acks-{fatal}"

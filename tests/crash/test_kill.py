@@ -1,4 +1,4 @@
-"""`kill -9` at every step of writing: afterwards everything acknowledged is there, and everything else follows it."""
+"""`kill -9` at steps of writing (all of them in the long form): afterwards everything acknowledged is there, and everything else follows it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def copies(prepared: Path, tmp_path: Path, *, without_views: bool = False) -> Ca
 
 def test_promotion(prepared: Path, tmp_path: Path) -> None:
     """New, merged and replacing memories: a memory has its marker and its number, or none of the three is there."""
-    for home, promises in killed_everywhere(scripts.promote, copies(prepared, tmp_path), tmp_path, at_least=40):
+    for home, promises in killed_everywhere(
+        scripts.promote, copies(prepared, tmp_path), tmp_path, at_least=40, every=3
+    ):
         with open_home(home) as workspace:
             assert_sound(workspace, promises)
             assert_goes_on(workspace)
@@ -67,7 +69,7 @@ def test_promotion(prepared: Path, tmp_path: Path) -> None:
 
 def test_every_other_command(prepared: Path, tmp_path: Path) -> None:
     prepare = copies(prepared, tmp_path)
-    for home, promises in killed_everywhere(scripts.work_a_session, prepare, tmp_path, at_least=100):
+    for home, promises in killed_everywhere(scripts.work_a_session, prepare, tmp_path, at_least=100, every=7):
         with open_home(home) as workspace:
             assert_sound(workspace, promises)
             assert workspace.config.value("review.page") == (7 if len(promises) > 11 else pytest.approx(6, abs=1))
@@ -81,14 +83,14 @@ def test_every_other_command(prepared: Path, tmp_path: Path) -> None:
 def test_views_apply_each_event_once(prepared: Path, tmp_path: Path) -> None:
     """S-51: killed between the rows and the position, in any page, the replay gives the same state."""
     prepare = copies(prepared, tmp_path, without_views=True)
-    for home, _ in killed_everywhere(scripts.catch_up_views, prepare, tmp_path, at_least=60):
+    for home, _ in killed_everywhere(scripts.catch_up_views, prepare, tmp_path, at_least=60, every=7):
         with open_home(home) as workspace:
             assert_sound(workspace)
 
 
 def test_rebuild_of_views(prepared: Path, tmp_path: Path) -> None:
     """Until the swap the old rows answer; a killed rebuild leaves nothing that stops the next one."""
-    for home, _ in killed_everywhere(scripts.rebuild_views, copies(prepared, tmp_path), tmp_path, at_least=60):
+    for home, _ in killed_everywhere(scripts.rebuild_views, copies(prepared, tmp_path), tmp_path, at_least=60, every=7):
         with open_home(home) as workspace:
             workspace.caught_up()
             assert_views_equal_a_replay(workspace)
@@ -104,7 +106,7 @@ def test_beginning_of_a_workspace(tmp_path: Path) -> None:
         shutil.rmtree(tmp_path / "new", ignore_errors=True)
         return tmp_path / "new"
 
-    for home, promises in killed_everywhere(scripts.begin_workspace, prepare, tmp_path, at_least=15):
+    for home, promises in killed_everywhere(scripts.begin_workspace, prepare, tmp_path, at_least=15, every=5):
         with make_and_open(home) as workspace:
             assert_sound(workspace, promises)
             assert_goes_on(workspace)
@@ -136,7 +138,7 @@ def test_index_catch_up(prepared: Path, tmp_path: Path) -> None:
             workspace.caught_up()
         return prepared
 
-    for home, _ in killed_everywhere(scripts.catch_up_index, prepare, tmp_path, at_least=8):
+    for home, _ in killed_everywhere(scripts.catch_up_index, prepare, tmp_path, at_least=8, every=4):
         with open_home(home) as workspace:
             assert_index_follows(workspace)
     with open_home(prepared) as workspace:
@@ -148,7 +150,7 @@ def test_first_index(prepared: Path, tmp_path: Path) -> None:
         shutil.rmtree(prepared / "default" / "index", ignore_errors=True)
         return prepared
 
-    for home, _ in killed_everywhere(scripts.catch_up_index, prepare, tmp_path, at_least=20):
+    for home, _ in killed_everywhere(scripts.catch_up_index, prepare, tmp_path, at_least=20, every=7):
         with open_home(home) as workspace:
             assert_index_follows(workspace)
 
@@ -166,7 +168,7 @@ def test_rebuild_of_the_index_for_another_model(prepared: Path, tmp_path: Path) 
             workspace.config.set("embedder.model", models[1 - models.index(before)])
         return prepared
 
-    for home, promises in killed_everywhere(scripts.rebuild_index, prepare, tmp_path, at_least=15):
+    for home, promises in killed_everywhere(scripts.rebuild_index, prepare, tmp_path, at_least=15, every=7):
         with open_home(home) as workspace:
             answer = Indexing(workspace).search("recurrence", ADA)
             assert answer.voices["vector"] == "ran"

@@ -58,7 +58,7 @@ def test_import_of_sessions(tmp_path: Path) -> None:
     def prepare() -> Path:
         return make_home(fresh(tmp_path))
 
-    for home, promises in killed_everywhere(scripts.import_sessions, prepare, tmp_path, at_least=20):
+    for home, promises in killed_everywhere(scripts.import_sessions, prepare, tmp_path, at_least=20, every=5):
         with open_home(home) as workspace:
             assert_sound(workspace, promises)
             rows, _ = Sessions(workspace).list(limit=100)
@@ -75,7 +75,9 @@ def test_import_of_a_ledger(original: Path, tmp_path: Path) -> None:
     with open_home(original) as workspace:
         export_ledger(workspace.ledger, tmp_path / "ledger.jsonl")
         end = standing(workspace)
-    for home, promises in killed_everywhere(scripts.import_ledger, lambda: fresh(tmp_path), tmp_path, at_least=25):
+    for home, promises in killed_everywhere(
+        scripts.import_ledger, lambda: fresh(tmp_path), tmp_path, at_least=25, every=5
+    ):
         with make_and_open(home) as workspace:
             assert_sound(workspace, promises)
             import_found(workspace, look_at(tmp_path / "ledger.jsonl"), ADA)
@@ -111,7 +113,7 @@ def test_restore(original: Path, tmp_path: Path) -> None:
     with open_home(original) as workspace:
         write_backup(workspace, tmp_path / "backup.zip")
         end = standing(workspace)
-    for home, promises in killed_everywhere(scripts.restore, lambda: fresh(tmp_path), tmp_path, at_least=5):
+    for home, promises in killed_everywhere(scripts.restore, lambda: fresh(tmp_path), tmp_path, at_least=5, every=3):
         if not promises:
             restore_backup(tmp_path / "backup.zip", home / "default")
         with open_home(home) as workspace:
