@@ -295,8 +295,10 @@ def test_the_list_of_a_group_cuts_no_help(tht: Tht, name: str) -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ['"valid_from": 5', '"valid_from": "1700000000"', '"confidence": true', '"confidence": "0.3"']
-    + ['"valid_from": "0001-01-01T00:00:00+14:00"', '"valid_until": "9999-12-31T23:59:59-14:00"'],
+    [
+        *('"valid_from": 5', '"valid_from": "1700000000"', '"confidence": true', '"confidence": "0.3"'),
+        *('"valid_from": "0001-01-01T00:00:00+14:00"', '"valid_until": "9999-12-31T23:59:59-14:00"'),
+    ],
 )
 def test_a_line_is_taken_as_it_is_written_or_not_at_all(tht: Tht, tmp_path: Path, field: str) -> None:
     """S-31: what has no zone is no time; nothing is guessed from another type."""

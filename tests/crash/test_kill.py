@@ -1,4 +1,4 @@
-"""`kill -9` at steps of writing (all of them in the long form): afterwards everything acknowledged is there, and everything else follows it."""
+"""`kill -9` at steps of writing (all of them in the long form): what was acknowledged is there, the rest follows it."""
 
 from __future__ import annotations
 
