@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from domain.language import CJK, fold
 
 WORDS_LIMIT = 200  # words of a question that are looked at
-MATCHES = 1_500  # records that the words of a question may stand in together, before common ones are left out
+MATCHES = 1_000  # records that the words of a question may stand in together, before common ones are left out
 NEWEST = 500  # records that are ranked when every word of a question is common
 
 _CJK = re.compile(f"([{CJK}])")
