@@ -1,4 +1,4 @@
-"""The preamble of a task, put together for whoever is sent out with it. What was shown is recorded, by ids."""
+"""The preamble of a task, put together for whoever is sent out with it; what was shown is recorded after that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def preamble(workspace: Workspace, task: str, by: By, *, repo: str = "") -> Prea
     reader = Reader(by.actor, by.role)
     granted = scope_for(workspace, reader)
     scope = everything(by.actor) if workspace.config.value("access.preamble") == "open" else granted
-    made = assemble(
+    return assemble(
         workspace.file.db,
         reader,
         scope,
@@ -31,5 +31,8 @@ def preamble(workspace: Workspace, task: str, by: By, *, repo: str = "") -> Prea
         repo=named_repo(workspace, repo, scope),
         curves=curves(workspace),
     )
+
+
+def record_shown(workspace: Workspace, by: By, made: Preamble) -> None:
+    """Record which facts the preamble showed: after it was handed over, as nobody waits for the disk then."""
     log_shown(workspace, by, [fact.id for fact in made.facts], "preamble")
-    return made

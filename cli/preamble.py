@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from adapters.preamble import preamble
+from adapters.preamble import preamble, record_shown
 from cli.arguments import text_or_stdin
 from cli.options import Run, common, pass_run
 from cli.output import note, print_json, printable
@@ -24,9 +24,12 @@ def preamble_command(run: Run, task: str, repo: str, as_text: bool) -> None:
     if run.json and as_text:
         raise InvalidInput("--json and --text are two forms of one answer", "leave one of them out")
     with run.opened() as workspace:
-        made = preamble(workspace, text_or_stdin(task), run.by(workspace, "", "", dry_run=False), repo=repo)
-    if run.json:
-        print_json(made.as_json())
-    else:
-        click.echo(printable(made.text) if sys.stdout.isatty() else made.text, nl=False)
-    note(run, made.load.warning)
+        by = run.by(workspace, "", "", dry_run=False)
+        made = preamble(workspace, text_or_stdin(task), by, repo=repo)
+        if run.json:
+            print_json(made.as_json())
+        else:
+            click.echo(printable(made.text) if sys.stdout.isatty() else made.text, nl=False)
+        note(run, made.load.warning)
+        sys.stdout.flush()
+        record_shown(workspace, by, made)

@@ -15,7 +15,7 @@ from adapters.facts import Facts
 from adapters.ledger import By
 from adapters.notes import Notes
 from adapters.policies import Policies
-from adapters.preamble import preamble
+from adapters.preamble import preamble, record_shown
 from adapters.workspace import Workspace
 from domain.propose import NewFact
 from projections.scope import Reader
@@ -194,7 +194,7 @@ class FactCommands:
 
     def _preamble(self, chance: Random) -> Command:
         by, task = self.by(chance), chance.choice(TEXTS)
-        return lambda: preamble(self.workspace, f"make sure that {task}", by)
+        return lambda: record_shown(self.workspace, by, preamble(self.workspace, f"make sure that {task}", by))
 
     # -- conflicts
 
