@@ -23,7 +23,7 @@ class FactAudit:
     def as_json(self) -> dict[str, Any]:
         return {
             "fact": self.fact,
-            "events": [_event(envelope) for envelope in self.events],
+            "events": [event_json(envelope) for envelope in self.events],
             "relied_on": self.rests,
         }
 
@@ -45,8 +45,8 @@ def look_again(workspace: Workspace, reader: Reader, fact_id: str) -> tuple[str,
     """What still counts and rests on a fact that no longer does: active policies, live facts, beliefs; by id."""
     reading = FactReading(workspace, reader)
     rests = _relying(reading, fact_id, NOW)
-    counting = {"policies": ("active",), "facts": ("live",), "beliefs": ("held", "live")}
-    return tuple(str(one["id"]) for kind, states in counting.items() for one in rests[kind] if one["status"] in states)
+    counting = {"policies": "active", "facts": "live", "beliefs": "live"}
+    return tuple(str(one["id"]) for kind, state in counting.items() for one in rests[kind] if one["status"] == state)
 
 
 def _relying(reading: FactReading, fact_id: str, moment: Moment) -> dict[str, list[dict[str, Any]]]:
@@ -64,7 +64,8 @@ def _relying(reading: FactReading, fact_id: str, moment: Moment) -> dict[str, li
         }
 
 
-def _event(envelope: Envelope) -> dict[str, Any]:
+def event_json(envelope: Envelope) -> dict[str, Any]:
+    """An event in the history of a fact, for programs."""
     return {
         "position": envelope.position,
         "at": iso_utc(envelope.at),

@@ -66,19 +66,16 @@ class Closing:
             require_write(decision_for(db, reader, one, self.workspace.config.value("access.default")), by.role, one)
 
     def _wanted(self, domains: Sequence[str], by: By) -> list[str]:
-        self.require((), by)
         db = self.workspace.caught_up()
         scope = scope_for(self.workspace, Reader(by.actor, by.role), db)
         known = [row.id for row in access.domains(db)]
-        named = [named_domain(self.workspace, domain, "", scope).id for domain in domains]
-        for one in named:
-            scope.require(one)
+        wanted = list(dict.fromkeys(named_domain(self.workspace, one, "", scope).id for one in domains)) or known
+        self.require(wanted, by)
+        for one in wanted:
             if one not in known:
                 raise UnknownDomain(f"there is no domain {one!r}")
-        if not (named or known):
+        if not wanted:
             raise InvalidInput("there is no domain to close")
-        wanted = list(dict.fromkeys(named or known))
-        self.require(wanted, by)
         return wanted
 
     def _acts(self, domains: Sequence[str], cause: RetiredFor) -> list[Act]:

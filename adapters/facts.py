@@ -11,7 +11,7 @@ from adapters.topic_draft import TopicDraft
 from adapters.workspace import Workspace
 from domain import links, propose, topic
 from domain.conflict_case import ConflictFound
-from domain.errors import NothingChanged, ThtError
+from domain.errors import ThtError
 from domain.event import Event, iso_utc
 from domain.propose import NewFact, OnConflict, Proposal
 from domain.topic import Fact
@@ -204,8 +204,7 @@ class Facts:
             old = topics.seen(fact_id)
             topic.require_live(old)
             changed = propose.checked(_completed(new, old))
-            if (changed.content, changed.valid_until) == (old.content, old.valid_until) and new.valid_from is None:
-                raise NothingChanged(f"{fact_id} says just that already")
+            propose.require_correction(changed, old, given=new)
             domain[:] = [old.domain]
             proposal = self.decide_on(topics, old.domain, "", changed, "supersede")
             found[:] = [proposal]

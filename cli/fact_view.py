@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from adapters.audit_facts import FactAudit, event_json
 from adapters.facts import LineOutcome, Outcome
 from cli.conflicts import state_text
 from cli.options import Run
@@ -17,7 +18,6 @@ from projections.notes import ItemRow
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from adapters.audit_facts import FactAudit
     from adapters.ledger import Committed
 
 DENIED = "denied: the domain is closed to you, so you are not told what it met"
@@ -199,21 +199,8 @@ def _line_json(one: LineOutcome) -> dict[str, Any]:
 
 def history_table(run: Run, fact_id: str, envelopes: Sequence[Envelope]) -> None:
     """What happened to a fact, event by event."""
-    rows = [
-        {
-            "position": one.position,
-            "at": iso_utc(one.at),
-            "kind": one.event.kind,
-            "actor": one.actor,
-            "role": one.role or None,
-            "reason": one.reason or None,
-            "data": one.event.model_dump(mode="json"),
-            "erased": one.erased,
-        }
-        for one in envelopes
-    ]
     if run.json:
-        print_json({"fact_id": fact_id, "events": rows})
+        print_json({"fact_id": fact_id, "events": [event_json(one) for one in envelopes]})
         return
     console(run).print(_history(f"History of {fact_id}", fact_id, envelopes))
 

@@ -22,7 +22,7 @@ from domain.decay import (
     starting_confidence,
     veracity_weight,
 )
-from domain.errors import InvalidInput
+from domain.errors import InvalidInput, NothingChanged
 from domain.event import Event, UtcTime
 from domain.language import CJK, fold
 from domain.links import telling_words
@@ -123,6 +123,17 @@ def checked(new: NewFact, *, imported: bool = False) -> NewFact:
         accept_id(new.about, "about") if new.about else "",
         new.corrects,
     )
+
+
+def require_correction(changed: NewFact, old: Fact, *, given: NewFact) -> None:
+    """NothingChanged when a correction, completed from the old fact, says just what that says, as surely and as long.
+
+    `given`: what was said before it was completed.
+    """
+    unsaid = given.confidence is None and given.valid_from is None
+    same = (changed.content, changed.veracity, changed.valid_until) == (old.content, old.veracity, old.valid_until)
+    if unsaid and same:
+        raise NothingChanged(f"{old.fact_id} says just that already")
 
 
 def propose(

@@ -449,3 +449,11 @@ def test_whoever_takes_a_fact_out_is_told_what_rests_on_it(tht: Tht) -> None:
     done = tht.json("fact", "retire", fact, *ADA, "--reason", "Bo left")
     assert done["look_again"] == [policy["policy_id"], citing]
     assert tht.json("fact", "retire", citing, *ADA)["look_again"] == []
+
+
+def test_a_correction_that_corrects_nothing_says_so_and_one_of_how_sure_it_is_does_not(tht: Tht) -> None:
+    fact = propose(tht, "the port is 8080", *ADA)["fact_id"]
+    assert tht.refused("fact", "correct", fact, "the port is 8080", *ADA) == "NothingChanged"
+    told = tht.json("fact", "correct", fact, "the port is 8080", "--confidence", "0.4", *ADA)
+    assert tht.json("fact", "show", told["fact_id"])["confidence"] == 0.4
+    assert listed(tht) == ["the port is 8080"]
