@@ -108,6 +108,11 @@ class Wanted:
     repo: str = ""  # slug of the repository whose domains are wanted
     past: bool = False  # `as_of` was asked for: what has been superseded since counts as it did then
 
+    @property
+    def narrow(self) -> bool:
+        """Whether more is asked for than what holds."""
+        return bool(self.domain or self.topic or self.author or self.repo or self.past or self.status != "live")
+
     def conditions(self) -> tuple[str, list[object]]:
         found: list[tuple[str, object]] = [
             ("domain = ?", self.domain),
@@ -178,7 +183,7 @@ def keyword(
     """The facts that share words with a text, by BM25 × what their age leaves, those of `repo` first; ties by id.
 
     What was merged into a fact is found as that fact. `at`: ISO 8601 in UTC, the moment of asking. Filters come before
-    the limit: it is filled as long as there are any.
+    the limit: where the rare words of the question stand outside of them, its common words are looked for as well.
     """
     query = query_of(db, TEXT, lexical_terms(text))
     if not query.text or limit < 1:
@@ -189,7 +194,11 @@ def keyword(
     place = ANSWERED_BY if wanted.status == "live" and not wanted.past else "number"
     statement = f"""SELECT position, score, id, domain, memory_type, confirmed_at FROM ({_RANKED}) CROSS JOIN {FACTS}
         ON position = {place} WHERE {conditions} AND {seen}"""
-    nominated = _filled(db, statement, query, (*values, *domains), max(limit, NOMINATED), without)
+    parameters, enough = (*values, *domains), max(limit, NOMINATED)
+    nominated = _filled(db, statement, query, parameters, enough, without)
+    narrow = scope.limited or wanted.narrow or not nominated
+    if len(nominated) < limit and narrow and query.whole != query.text:
+        nominated = _filled(db, statement, Query(query.whole), parameters, enough, without)
     scored = sorted(
         (-round(row["score"] * _weight(row, at, repo, curves), 9), row["id"], row["position"]) for row in nominated
     )

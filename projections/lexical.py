@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.language import CJK, fold
 
@@ -58,10 +58,14 @@ def _bare(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An FTS5 query, empty when no record matches; `floor`: the rowid from which on matches are few enough to rank."""
+    """An FTS5 query, empty when no record matches; `floor`: the rowid from which on matches are few enough to rank.
+
+    `whole`: the query for every term, which ranks as many records as there are.
+    """
 
     text: str
     floor: int = 0
+    whole: str = ""
 
 
 def query_of(db: sqlite3.Connection, table: str, terms: list[str]) -> Query:
@@ -79,11 +83,13 @@ def query_of(db: sqlite3.Connection, table: str, terms: list[str]) -> Query:
         if matches > MATCHES:
             break
         taken.append(terms[number])
+    whole = " OR ".join(terms[number] for _, number in present)
     if taken or not present:
-        return Query(" OR ".join(taken))
+        return Query(" OR ".join(taken), whole=whole)
     commonest_last = sorted((_seen_lately(db, table, terms[number]), number) for _, number in present)
     rarest = [terms[number] for _, number in commonest_last[:2]]
-    return _newest(db, table, " AND ".join(rarest)) or _newest(db, table, rarest[0]) or Query("")
+    found = _newest(db, table, " AND ".join(rarest)) or _newest(db, table, rarest[0]) or Query("")
+    return replace(found, whole=whole)
 
 
 def _seen_lately(db: sqlite3.Connection, table: str, term: str) -> int:

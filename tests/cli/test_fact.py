@@ -457,3 +457,15 @@ def test_a_correction_that_corrects_nothing_says_so_and_one_of_how_sure_it_is_do
     told = tht.json("fact", "correct", fact, "the port is 8080", "--confidence", "0.4", *ADA)
     assert tht.json("fact", "show", told["fact_id"])["confidence"] == 0.4
     assert listed(tht) == ["the port is 8080"]
+
+
+def test_a_small_domain_is_searched_by_its_common_words_where_the_rare_ones_stand_elsewhere(
+    tht: Tht, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projections.lexical.MATCHES", 3)  # as if there were thousands
+    for number, thing in enumerate(("gateway", "mailer", "cache", "indexer", "ledger")):
+        propose(tht, f"deploys of the {thing} are watched", *ADA, topic=f"t{number}", domain="large")
+    propose(tht, "a rollback takes a minute", *ADA, topic="rollback", domain="large")
+    propose(tht, "deploys are announced", *ADA, domain="small")
+    assert searched(tht, "deploys and rollback", "--domain", "small") == ["deploys are announced"]
+    assert searched(tht, "deploys and rollback")[0] == "a rollback takes a minute"
