@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 import tomli_w
 
 from adapters.files import replace_file
+from projections.recall.weights import BY_INTENT, parse_voices
 from domain.decay import CURVES, parse_curve
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 
@@ -53,6 +54,8 @@ class Setting:
             raise InvalidInput(f"{self.key} takes {' or '.join(self.choices)}, not {value!r}")
         if self.key.startswith("decay."):
             parse_curve(value)
+        if self.key.startswith("recall.weights."):
+            parse_voices(value)
         if self.key == "index.url" and value and not _is_web_address(value):
             raise InvalidInput(f"{self.key} takes http://… or https://…, not {_without_secrets(value)!r}")
         return value
@@ -87,6 +90,10 @@ SETTINGS = (
     Setting("review.page", 5, "candidates shown at a time", 1),
     Setting("recall.log", True, "record which memories and facts were shown to whom (ids only)"),
     Setting("recall.echo_hours", 24.0, "for so long, proposing what one was shown is an echo and confirms nothing"),
+    *(
+        Setting(f"recall.weights.{intent}", str(voices), f"voices for {intent}: vector, graph, lexical, temporal")
+        for intent, voices in BY_INTENT.items()
+    ),
     Setting("access.default", "read", "what a role without a grant row may do in a domain", choices=("read", "none")),
     Setting("access.preamble", "scoped", "open: the preamble ignores grants", choices=("scoped", "open")),
     Setting("access.roles", "", "the workspace's own roles, beside the known ones; commas between them"),

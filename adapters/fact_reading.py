@@ -1,4 +1,4 @@
-"""Reading facts: one, lists, by keywords, now or as it was; within the reader's scope, and logged by ids."""
+"""Reading facts: one, or lists, now or as it was; within the reader's scope. Searching: `adapters.recalling`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.knowledge import curves, named_domain, named_repo, scope_for
+from adapters.knowledge import named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, parse_time
 from domain.errors import InvalidInput, UnknownDomain, UnknownFact
 from domain.event import Envelope, iso_utc
-from domain.recall import FactsShown, reads_stream
+from domain.recall import FactsShown, MemoriesShown, reads_stream
 from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
 from projections.lexical import lexical_terms
@@ -46,22 +46,18 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Facts with how many there are in all; `denied` says that something is closed to the reader.
-
-    `remembered`: what the reader itself keeps in mind about the question; nobody else sees that.
-    """
+    """Facts with how many there are in all; `denied` says that something is closed to the reader."""
 
     facts: tuple[FactRow, ...]
     total: int
     denied: str
-    remembered: tuple[ItemRow, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "facts": [fact.as_json() | ({"score": round(fact.score, 6)} if fact.score else {}) for fact in self.facts],
+            "facts": [fact.as_json() for fact in self.facts],
             "total": self.total,
             "denied": self.denied or None,
-        } | ({"remembered": [item.as_json() for item in self.remembered]} if self.remembered else {})
+        }
 
 
 @dataclass(frozen=True)
@@ -103,35 +99,14 @@ class FactReading:
 
     def list(self, moment: Moment = NOW, *, repo: str = "", limit: int = -1, offset: int = 0, **wanted: str) -> Found:
         """Facts in the order in which they were proposed; of one domain, or of one repository."""
-        named = self._named(wanted, repo)
+        named = self.named(wanted, repo)
         if repo and not named.get("domain"):
             named = named | {"repo": named_repo(self.workspace, repo, self._scope())}
         with self.seen(moment, **named) as seen:
             facts, total = fact_queries.list_facts(seen.db, seen.wanted, seen.scope, limit=limit, offset=offset)
             return Found(tuple(facts), total, seen.scope.denied)
 
-    def search(
-        self, question: str, by: By, moment: Moment = NOW, *, repo: str = "", limit: int = 5, **wanted: str
-    ) -> Found:
-        """The facts that share words with a question; what was shown is recorded, ids only."""
-        slug = named_repo(self.workspace, repo, self._scope())
-        with self.seen(moment, **self._named(wanted, repo)) as seen:
-            facts = fact_queries.keyword(
-                seen.db,
-                question,
-                seen.scope,
-                at=seen.wanted.as_of,
-                limit=limit,
-                repo=slug,
-                wanted=seen.wanted,
-                curves=curves(self.workspace),
-            )
-            held = self._remembered(seen, question) if moment == NOW else ()
-        if facts and not by.dry_run:
-            log_shown(self.workspace, by, [fact.id for fact in facts], "search")
-        return Found(tuple(facts), len(facts), seen.scope.denied, held)
-
-    def _remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
+    def remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
         """What the reader keeps in mind that shares a word with the question, the latest first."""
         asked = set(lexical_terms(question))
         held = notes.items_in_mind(seen.db, self.reader.actor, seen.wanted.as_of)
@@ -155,7 +130,7 @@ class FactReading:
         seen.scope.require(fact.domain)
         return fact
 
-    def _named(self, wanted: dict[str, str], repo: str) -> dict[str, str]:
+    def named(self, wanted: dict[str, str], repo: str) -> dict[str, str]:
         """With the id of the domain that is asked for. AccessDenied where it is closed, UnknownDomain without it."""
         domain = wanted.get("domain", "")
         if not domain:
@@ -189,11 +164,14 @@ def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:
     return Moment(position, told)
 
 
-def log_shown(workspace: Workspace, by: By, refs: Sequence[str], mode: str, session_id: str = "") -> None:
-    """Record which facts were shown to whom, best first, ids only; nothing when `recall.log` is off."""
-    if not refs or not workspace.config.value("recall.log"):
+def log_shown(
+    workspace: Workspace, by: By, ids: Sequence[str], mode: str, session_id: str = "", *, memories: bool = False
+) -> None:
+    """Record what was shown to whom, best first, ids only; nothing when `recall.log` is off."""
+    if not ids or not workspace.config.value("recall.log"):
         return
-    shown = FactsShown(refs=tuple(refs), session_id=session_id, mode=mode)
+    refs = tuple(ids)
+    shown = (MemoriesShown if memories else FactsShown)(refs=refs, session_id=session_id, mode=mode)
 
     def work(draft: Draft) -> None:
         stream = reads_stream(by.actor)

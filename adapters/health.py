@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,10 @@ from adapters.projecting import Projecting, ProjectionStatus, scratch_views
 from adapters.workspace import Workspace
 from domain.errors import LedgerDamaged, OtherHistory, ThtError, Unavailable
 from domain.event import Envelope
-from projections.index.follow import compare, require_own_history
+from projections.index.compare import compare
+from projections.index.follow import VERSION, other_version, require_own_history
+from projections.index.port import FACT, MEMORY
+from projections.index.records import kind_of
 from projections.invariants import broken_invariants
 from projections.loop import Broken, Head, Progress, catch_up
 from projections.verify import Finding, verify_views
@@ -170,26 +174,28 @@ class Health:
             notes.append(f"the index was not compared: {error.message}")
 
     def _index(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
-        """The index against the registry as the ledger gives it, whatever has become of the view."""
-        ledger, store = self.workspace.ledger, Indexing(self.workspace).store
-        index = store.current()
-        if index is None:
-            notes.append("the index was not compared: there is none yet; tht index rebuild makes it")
-            return
-        with index:
+        """The index against the views as the ledger gives them, whatever has become of the file."""
+        with self.workspace.open_index.use(Indexing(self.workspace).store) as index:
+            if index is None:
+                notes.append("the index was not compared: there is none yet; tht index rebuild makes it")
+                return
+            checkpoint = index.checkpoint()
+            if checkpoint is None:
+                yield Finding("index", "checkpoint", "the index was never completed", "tht index rebuild")
+                return
             try:
-                checkpoint = index.checkpoint()
-                if checkpoint is None:
-                    yield Finding("index", "checkpoint", "the index was never completed", "tht index rebuild")
-                    return
-                require_own_history(checkpoint, ledger)
-                catch_up(ledger, scratch, until=max(head, checkpoint.position))  # others may have gone on meanwhile
-                drift = compare(scratch.db, index)
+                require_own_history(checkpoint, self.workspace.ledger)
             except OtherHistory as error:
                 yield Finding("index", "checkpoint", error.message, "tht index rebuild")
                 return
+            if checkpoint.version != VERSION:
+                notes.append(f"the index was not compared: {other_version(checkpoint)}; tht index rebuild")
+                return
+            until = max(head, checkpoint.position)  # others may have gone on meanwhile
+            catch_up(self.workspace.ledger, scratch, until=until)
+            drift = compare(scratch.db, index)
         if drift.behind:
-            waiting = f"{len(drift.behind)} memories wait for it"
+            waiting = f"waiting for it: {_counted(drift.behind)}"
             notes.append(f"the index is at {checkpoint.position:,} of {head:,}; {waiting}")
         if drift.deaf:
             yield Finding("index", "vectors", "it holds points that no search finds", "tht index rebuild")
@@ -202,6 +208,13 @@ class Health:
                 more = f" and {len(refs) - SHOWN_REFS} more" if len(refs) > SHOWN_REFS else ""
                 listed = ", ".join(refs[:SHOWN_REFS]) + more
                 yield Finding("index", word, f"{what}: {listed}", "tht index rebuild")
+
+
+def _counted(refs: Sequence[str]) -> str:
+    """`1 memory, 12 facts`: what refs name."""
+    kinds = Counter(kind_of(ref) for ref in refs)
+    words = {MEMORY: ("memory", "memories"), FACT: ("fact", "facts")}
+    return ", ".join(f"{kinds[kind]:,} {words[kind][kinds[kind] > 1]}" for kind in words if kinds[kind])
 
 
 def _behind(views: Sequence[ProjectionStatus]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +18,28 @@ from adapters.workspace import Workspace
 from domain.errors import IndexUnavailable, InvalidInput, ModelUnavailable, OtherHistory, ThtError, Unavailable
 from domain.recall import MemoriesShown, reads_stream
 from projections import search
-from projections.index.follow import (
-    VERSION,
-    IndexDrift,
-    catch_up_index,
-    compare,
-    memory_ref,
-    rebuild_index,
-    require_own_history,
-)
+from projections.index.compare import IndexDrift, compare
+from projections.index.follow import VERSION, catch_up_index, other_version, rebuild_index, require_own_history
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
+from projections.index.records import memory_ref
 from projections.loop import Progress
 from projections.registry import changed_since
 from projections.search import Hit
 
 if TYPE_CHECKING:
     from adapters.vector_cache import CachedEmbedder
+
+IDLE = 500  # events of no concern to the index that a search leaves unrecorded: see `catch_up_index`
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question put to the index: its vector by the embedder that the index was made with, and how far that is."""
+
+    index: VectorIndex
+    vector: list[float]
+    checkpoint: Checkpoint
+    embedder: Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class IndexStatus:
             "lag": ledger_position - reached,
             "model": self.checkpoint.model if self.checkpoint else None,
             "configured_model": self.model,
-            "coverage": None if self.drift is None else {"covered": self.drift.covered, "live": self.drift.live},
+            "coverage": None if self.drift is None else self.drift.coverage,
             "problem": self.problem,
             **self.engine,
         }
@@ -91,12 +98,21 @@ class Answer:
 
 
 class Indexing:
-    """Opens the index only while it is used, so that other processes get their turn."""
+    """Opens the index only while it is used, so that other processes get their turn.
 
-    def __init__(self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic) -> None:
+    `keep_open`: for a process that lives long and answers many; it has the index open until the workspace is closed.
+    """
+
+    def __init__(
+        self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic, *, keep_open: bool = False
+    ) -> None:
         self.workspace = workspace
         self.monotonic = monotonic
+        self._made_with: Checkpoint | None = None
+        if keep_open:
+            workspace.open_index.keep = True
         self._embedders: dict[str, CachedEmbedder] = {}
+        self._coverage: dict[tuple[str, str], float] = {}
 
     @cached_property
     def store(self) -> IndexStore:
@@ -125,20 +141,38 @@ class Indexing:
             self.workspace.closers.append(self._embedders[model].close)
         return self._embedders[model]
 
+    @property
+    def has_engine(self) -> bool:
+        """Whether vectors can be indexed here: by a server that is configured, or by Qdrant Edge."""
+        return bool(self.workspace.config.value("index.url")) or find_spec("qdrant_edge") is not None
+
+    def coverage(self, embedder: Embedder, language: str) -> float:
+        """How well a model knows a language, 0 to 1; found out once. Raises ModelUnavailable."""
+        from adapters.languages import coverage
+
+        key = (embedder.fingerprint.key, language)
+        if key not in self._coverage:
+            self._coverage[key] = coverage(embedder, language)
+        return self._coverage[key]
+
     # -- commands
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """A new index beside the old one from the registry, then swapped in."""
+        """A new index beside the old one from the views, then swapped in."""
         embedder = self.embedder
         cached, embedded = embedder.hits, embedder.misses
-        with self.workspace.snapshot() as (db, position):
+        with self.workspace.open_index.paused(), self.workspace.snapshot() as (db, position):
             points = rebuild_index(
                 self.workspace.ledger, db, self.store, embedder, position=position, progress=progress
             )
         return Rebuilt(points, embedder.misses - embedded, embedder.hits - cached, embedder.notice or "")
 
     def catch_up(self, may_go_on: Callable[[], bool] = lambda: True, progress: Progress | None = None) -> Checkpoint:
-        """Bring the index to the head, as far as `may_go_on` lets it; an index of another model is made anew."""
+        """Bring the index to the head, as far as `may_go_on` lets it; one of another model or version is made anew.
+
+        An index of an older version is not searched: it holds less than it should, and nobody could tell what. Until
+        this or `tht index rebuild` has made the new one beside it, searches go by their other voices and say so.
+        """
         with self._open() as index:
             checkpoint = _completed(index)
             if (checkpoint.fingerprint, checkpoint.version) == (self.embedder.fingerprint.key, VERSION):
@@ -148,6 +182,28 @@ class Indexing:
             return _completed(index)
 
     # -- queries
+
+    @contextmanager
+    def asked(self, question: str) -> Iterator[Asked]:
+        """The index, open and caught up within its time budget, with the question's vector.
+
+        Raises Unavailable (IndexBusy, IndexUnavailable, ModelUnavailable) or OtherHistory.
+        """
+        before, self._made_with = self._made_with or self._look(), None  # after a failure it is looked at afresh
+        embedder = self._embedder_for(before)
+        vector = embedder.embed_query(question)  # the model loads for seconds: not while the index is held
+        with self._open() as index:
+            checkpoint = _completed(index)
+            require_own_history(checkpoint, self.workspace.ledger)
+            if (
+                checkpoint.fingerprint != before.fingerprint or checkpoint.version != before.version
+            ):  # rebuilt meanwhile
+                embedder = self._embedder_for(checkpoint)
+                vector = embedder.embed_query(question)
+            deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
+            checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None, IDLE)
+            self._made_with = checkpoint
+            yield Asked(index, vector, checkpoint, embedder)
 
     def status(self) -> IndexStatus:
         engine = dict(self.store.describe())
@@ -201,23 +257,24 @@ class Indexing:
         voices = {"lexical": "ran", "vector": "ran"}
         return Answer(tuple(_by_turns(nearest, missed, limit)), reached, ledger_position, voices, notice)
 
+    def _look(self) -> Checkpoint:
+        """What the index was made with. Opening a large one takes long, so it is asked once."""
+        with self._open() as index:
+            return _completed(index)
+
     def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
-        db = self.workspace.file.db
-        with self._open() as index:
-            asked = _completed(index)
-        embedder = self._embedder_for(asked)
-        vector = embedder.embed_query(question)  # the model loads for seconds: not while the index is held
-        with self._open() as index:
-            checkpoint = _completed(index)
-            require_own_history(checkpoint, self.workspace.ledger)
-            if checkpoint.fingerprint != asked.fingerprint:  # rebuilt meanwhile
-                vector = self._embedder_for(checkpoint).embed_query(question)
-            deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
-            checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None)
-            return search.by_vector(db, index, vector, limit=limit, without=without), checkpoint.position
+        with self.asked(question) as asked:
+            db = self.workspace.file.db
+            nearest = search.by_vector(db, asked.index, asked.vector, limit=limit, without=without)
+            return nearest, asked.checkpoint.position
 
     def _follow(
-        self, index: VectorIndex, checkpoint: Checkpoint, may_go_on: Callable[[], bool], progress: Progress | None
+        self,
+        index: VectorIndex,
+        checkpoint: Checkpoint,
+        may_go_on: Callable[[], bool],
+        progress: Progress | None,
+        idle: int = 0,
     ) -> Checkpoint:
         with self.workspace.snapshot() as (db, position):
             return catch_up_index(
@@ -228,12 +285,15 @@ class Indexing:
                 position=position,
                 may_go_on=may_go_on,
                 progress=progress,
+                idle=idle,
             )
 
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
         embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
-        if embedder.fingerprint.key != checkpoint.fingerprint or checkpoint.version != VERSION:
+        if checkpoint.version != VERSION:
+            raise IndexUnavailable(other_version(checkpoint), "tht index rebuild")
+        if embedder.fingerprint.key != checkpoint.fingerprint:
             raise IndexUnavailable(f"the index was made with {checkpoint.fingerprint}", "tht index rebuild")
         return embedder
 
@@ -252,7 +312,7 @@ class Indexing:
         try:
             require_own_history(checkpoint, self.workspace.ledger)
             if checkpoint.version != VERSION:
-                return f"the index is of version {checkpoint.version}, this is {VERSION}: tht index rebuild"
+                return f"{other_version(checkpoint)}: tht index rebuild"
             if checkpoint.fingerprint != self.embedder.fingerprint.key:
                 return f"the index is of another model ({checkpoint.fingerprint}): tht index rebuild makes it anew"
         except ThtError as error:
@@ -262,16 +322,18 @@ class Indexing:
     @contextmanager
     def _open(self, *, make: bool = True) -> Iterator[VectorIndex]:
         """The current index; an empty one is made when there is none, at position 0, to be caught up."""
-        index = self.store.current()
-        if index is None and make:
-            self._begin()
-            index = self.store.current()
-        if index is None:
+        opened = self.workspace.open_index
+        with opened.use(self.store) as index:
+            if index is not None:
+                yield index
+                return
+        if not make:
             raise IndexUnavailable("there is no index yet", "tht index rebuild")
-        try:
+        self._begin()
+        with opened.use(self.store) as index:
+            if index is None:
+                raise IndexUnavailable("there is no index yet", "tht index rebuild")
             yield index
-        finally:
-            index.close()
 
     def _begin(self) -> None:
         fingerprint = self.embedder.fingerprint

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from adapters.indexing import Indexing
 from adapters.locks import alone
@@ -15,8 +16,10 @@ from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
 from projections.index.follow import VERSION
 from projections.index.port import Checkpoint
+from projections.index.records import readable_texts
 from projections.loop import remove_database
 
+BATCH = 500  # texts whose vectors are looked up at once
 NONE = "none"  # what a store says of a generation that is not there
 
 
@@ -34,7 +37,8 @@ class Purging:
 
         def clean_index() -> None:
             nonlocal index
-            index = self._clean_index()
+            with self.workspace.open_index.paused():
+                index = self._clean_index()
 
         for step in (self._clean_views, clean_index, self.workspace.ledger.recorder.purge):
             _attempt(step, troubles)
@@ -96,11 +100,15 @@ class Purging:
         indexing.store.swap(fresh)
 
     def _forget_vectors(self, indexing: Indexing, *, rebuilt: bool) -> None:
-        """After a rebuild the cache keeps what that asked for; without one nobody knows which vectors are needed."""
+        """After a rebuild the cache keeps what that asked for, and the vectors of every other text that can still be
+        read: questions about the past look at facts that have ended. Without a model nobody knows the pieces."""
         if not self.workspace.paths.vectors.exists():
             return
         cache = indexing.embedder
         if rebuilt:
+            texts = readable_texts(self.workspace.caught_up())
+            while batch := list(islice(texts, BATCH)):
+                cache.known([*batch, *(chunk for text in batch for chunk in cache.chunks(text))])
             cache.forget_unused()
         else:
             cache.clear()

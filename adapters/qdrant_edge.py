@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from adapters.generations import GENERATION, Generations
 from adapters.qdrant_points import (
     CHECKPOINT_ID,
+    EXACT_BELOW,
     INDEXED_FIELDS,
+    OVERSAMPLING,
     PAGE,
     REBUILD,
     VECTOR,
@@ -22,13 +24,15 @@ from adapters.qdrant_points import (
     best_first,
     checkpoint_from,
     checkpoint_payload,
+    conditions,
+    founds,
 )
 from domain.errors import IndexBusy, IndexUnavailable, Refused, ThtError
-from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
+from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex, Within
 
 if TYPE_CHECKING:
     from portalocker import Lock
-    from qdrant_edge import EdgeShard, Filter, UpdateOperation
+    from qdrant_edge import EdgeShard, Filter, SearchParams, UpdateOperation
 
 _BUSY = "WouldBlock"  # all that the engine says about a lock that is held
 _LOCK = "lock"
@@ -76,22 +80,35 @@ class EdgeIndex(VectorIndex):
             condition = FieldCondition("ref", match=MatchAny(list(refs)))
             self._write([UpdateOperation.delete_points_by_filter(Filter(must=[condition]))])
 
-    def search(self, vector: Vector, *, kind: str, limit: int, without: Sequence[str] = ()) -> list[Found]:
-        from qdrant_edge import FieldCondition, Filter, MatchAny, MatchValue, Query, QueryRequest, SearchParams
+    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+        from qdrant_edge import Query, QueryRequest
 
-        chosen = Filter(
-            must=[FieldCondition("kind", match=MatchValue(kind))],
-            must_not=[FieldCondition("ref", match=MatchAny(list(without)))] if without else None,
-        )
+        chosen = _filter(within)
+        params = _scan(self._size())
 
         def fetch(count: int) -> list[Hit]:
             query = Query.Nearest(list(vector), using=VECTOR)
-            exact = SearchParams(exact=True)
-            request = QueryRequest(limit=count, query=query, filter=chosen, params=exact, with_payload=True)
+            request = QueryRequest(limit=count, query=query, filter=chosen, params=params, with_payload=True)
             with _translated(self.path):
-                return [(hit.score, hit.payload or {}) for hit in self._shard.query(request)]
+                return [Hit(str(hit.id), hit.score, hit.payload or {}) for hit in self._shard.query(request)]
 
-        return best_first(fetch, limit)
+        hits = best_first(fetch, limit)
+        return founds(hits, self._vectors(hits) if with_vectors else None)
+
+    def _vectors(self, hits: Sequence[Hit]) -> dict[str, list[float]]:
+        with _translated(self.path):
+            found = self._shard.retrieve([hit.id for hit in hits], False, True)
+        return {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in found}
+
+    def _size(self) -> int:
+        """Points, the checkpoint and some that were deleted among them: it need not be counted."""
+        with _translated(self.path):
+            return self._shard.info().points_count
+
+    def settle(self) -> None:
+        if self._size() >= EXACT_BELOW:
+            with _translated(self.path):
+                self._shard.optimize()
 
     def scan(self) -> Iterator[Mapping[str, Any]]:
         from qdrant_edge import ScrollRequest
@@ -160,6 +177,10 @@ class EdgeStore(IndexStore):
             if name and not (GENERATION.fullmatch(name) and path.is_dir()):
                 raise IndexUnavailable(f"no generation of the vector index is at {path}, though it is current", REBUILD)
         return self._open_patiently(path) if name else None
+
+    def is_current(self, index: VectorIndex) -> bool:
+        with _translated(self._folder.path):
+            return isinstance(index, EdgeIndex) and index.path == self._folder.path / self._folder.current_name()
 
     def begin(self, dimension: int) -> VectorIndex:
         with _translated(self._folder.path):
@@ -256,13 +277,50 @@ def _load(path: Path) -> EdgeShard:
 
 def _create(path: Path, dimension: int) -> EdgeShard:
     with _translated(path):
-        from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeVectorParams, PayloadSchemaType, UpdateOperation
+        from qdrant_edge import (
+            Distance,
+            EdgeConfig,
+            EdgeShard,
+            EdgeVectorParams,
+            HnswIndexConfig,
+            PayloadSchemaType,
+            ScalarQuantizationConfig,
+            ScalarType,
+            UpdateOperation,
+        )
 
-        vectors = {VECTOR: EdgeVectorParams(size=dimension, distance=Distance.Cosine)}
-        shard = EdgeShard.create(str(path), EdgeConfig(vectors=vectors))
+        params = EdgeVectorParams(
+            size=dimension,
+            distance=Distance.Cosine,
+            quantization_config=ScalarQuantizationConfig(ScalarType.Int8, quantile=0.99, always_ram=True),
+            hnsw_config=HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=10),  # no graph: ADR 0007
+        )
+        shard = EdgeShard.create(str(path), EdgeConfig(vectors={VECTOR: params}))
         for field in INDEXED_FIELDS:
             shard.update(UpdateOperation.create_field_index(field, PayloadSchemaType.Keyword))
         return shard
+
+
+def _scan(points: int) -> SearchParams:
+    """How to scan: whole vectors; of many points, bytes in place of numbers first, and whole vectors of the best."""
+    from qdrant_edge import QuantizationSearchParams, SearchParams
+
+    if points < EXACT_BELOW:
+        return SearchParams(exact=True)
+    return SearchParams(quantization=QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING))
+
+
+def _filter(within: Within) -> Filter:
+    from qdrant_edge import FieldCondition, Filter, MatchAny
+
+    def said(fields: Sequence[tuple[str, tuple[str, ...]]]) -> list[FieldCondition]:
+        return [FieldCondition(name, match=MatchAny(list(values))) for name, values in fields]
+
+    asked = conditions(within)
+    return Filter(
+        must=[*said(asked.must), *([Filter(should=[*said(asked.either)])] if asked.either else [])],
+        must_not=[*said(asked.must_not)],
+    )
 
 
 def _records() -> Filter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from math import isfinite
 from typing import Any
@@ -11,18 +11,48 @@ from uuid import uuid5
 
 from domain.errors import IndexUnavailable, InvalidInput
 from projections.index.points import POINTS
-from projections.index.port import Checkpoint, Found, Point
+from projections.index.port import MEMORY, Checkpoint, Found, Point, Within
 
 VECTOR = "text"  # a named vector, because only a named one may be left out, as the checkpoint does
-INDEXED_FIELDS = ("ref", "kind")
+INDEXED_FIELDS = ("ref", "kind", "domain", "repo")
 CHECKPOINT_ID = str(uuid5(POINTS, "checkpoint"))  # no chunk number in it, so never the id of a record's point
 BATCH = 256  # points a request: 0.4 MB at 384 dimensions, below every limit of engine and server
 PAGE = 500  # payloads a page of a scan
 REBUILD = "tht index rebuild"
 SCORE_DIGITS = 6  # engines differ after the seventh digit
+EXACT_BELOW = 20_000  # points: the scan of fewer takes 3 ms, which nothing needs to shorten
+OVERSAMPLING = 2.0  # a shortened scan scores so many times the hits asked for by their whole vectors
 _HEADROOM = 16
 
-Hit = tuple[float, Mapping[str, Any]]  # cosine, payload
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A point that an engine found: its id there, the cosine, the payload."""
+
+    id: str
+    score: float
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """`Within` as both engines can say it: field and accepted values; `either`: one of these is enough."""
+
+    must: tuple[tuple[str, tuple[str, ...]], ...]
+    must_not: tuple[tuple[str, tuple[str, ...]], ...]
+    either: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def conditions(within: Within) -> Conditions:
+    """What a point must be, must not be, and of which one is enough. No condition has an empty list of values."""
+    wanted = (("kind", within.kinds), ("domain", (within.domain,)), ("repo", (within.repo,)), ("ref", within.only))
+    refused = (("ref", within.without), ("domain", tuple(sorted(within.closed - {""}))))
+    opened = () if within.opened is None else (("kind", (MEMORY,)), ("domain", tuple(sorted(within.opened - {""}))))
+    return Conditions(_said(wanted), _said(refused), _said(opened))
+
+
+def _said(fields: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((name, values) for name, values in fields if any(values))
 
 
 def checkpoint_payload(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -54,7 +84,7 @@ def batches(points: Sequence[Point]) -> Iterator[list[Point]]:
         yield batch
 
 
-def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Found]:
+def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Hit]:
     """At most `limit` hits, by score (rounded to SCORE_DIGITS), then ref, then chunk.
 
     `fetch(n)` gives the n nearest, nearest first. An engine orders equal scores as it likes, so hits are fetched
@@ -64,12 +94,20 @@ def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Found]
         return []
     wanted = limit + _HEADROOM
     hits = fetch(wanted)
-    while len(hits) == wanted and _rounded(hits[-1]) >= _rounded(hits[limit - 1]):
+    while len(hits) == wanted and _rounded(hits[-1].score) >= _rounded(hits[limit - 1].score):
         wanted *= 4
         hits = fetch(wanted)
-    found = [Found(str(hit[1]["ref"]), _rounded(hit), hit[1]) for hit in hits]
-    return sorted(found, key=lambda one: (-one.score, one.ref, one.payload.get("chunk", 0)))[:limit]
+    found = [replace(hit, score=_rounded(hit.score)) for hit in hits]
+    return sorted(found, key=lambda hit: (-hit.score, hit.payload["ref"], hit.payload.get("chunk", 0)))[:limit]
 
 
-def _rounded(hit: Hit) -> float:
-    return round(hit[0], SCORE_DIGITS)
+def founds(hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] | None = None) -> list[Found]:
+    """The hits as the port gives them, with their vectors by point id where those were fetched."""
+    return [
+        Found(str(hit.payload["ref"]), hit.score, hit.payload, None if vectors is None else tuple(vectors[hit.id]))
+        for hit in hits
+    ]
+
+
+def _rounded(score: float) -> float:
+    return round(score, SCORE_DIGITS)

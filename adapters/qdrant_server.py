@@ -13,12 +13,14 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from adapters.qdrant_points import (
     CHECKPOINT_ID,
+    EXACT_BELOW,
     INDEXED_FIELDS,
+    OVERSAMPLING,
     PAGE,
     REBUILD,
     VECTOR,
@@ -27,13 +29,15 @@ from adapters.qdrant_points import (
     best_first,
     checkpoint_from,
     checkpoint_payload,
+    conditions,
+    founds,
 )
 from domain.errors import IndexUnavailable, InvalidInput, Refused, ThtError
-from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
+from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex, Within
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import FieldCondition, Filter, PointStruct
+    from qdrant_client.models import FieldCondition, Filter, PointStruct, SearchParams
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -47,6 +51,7 @@ class ServerIndex(VectorIndex):
         self._where = where
         self._local = _is_local(client)
         self._closed = False
+        self._points: int | None = None
 
     def checkpoint(self) -> Checkpoint | None:
         with self._open() as client:
@@ -74,23 +79,36 @@ class ServerIndex(VectorIndex):
             with self._open() as client:
                 client.delete(self.name, chosen, wait=True)
 
-    def search(self, vector: Vector, *, kind: str, limit: int, without: Sequence[str] = ()) -> list[Found]:
-        from qdrant_client.models import FieldCondition, Filter, MatchValue, SearchParams
-
-        chosen = Filter(
-            must=[FieldCondition(key="kind", match=MatchValue(value=kind))],
-            must_not=[_ref_in(without)] if without else None,
-        )
-        exact = None if self._local else SearchParams(exact=True)
+    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+        chosen = _filter(within)
+        params = None if self._local else _scan(self._size())
 
         def fetch(count: int) -> list[Hit]:
             with self._open() as client:
                 answer = client.query_points(
-                    self.name, list(vector), using=VECTOR, query_filter=chosen, search_params=exact, limit=count
+                    self.name,
+                    list(vector),
+                    using=VECTOR,
+                    query_filter=chosen,
+                    search_params=params,
+                    limit=count,
                 )
-            return [(hit.score, hit.payload or {}) for hit in answer.points]
+            return [Hit(str(hit.id), hit.score, hit.payload or {}) for hit in answer.points]
 
-        return best_first(fetch, limit)
+        hits = best_first(fetch, limit)
+        return founds(hits, self._vectors(hits) if with_vectors else None)
+
+    def _vectors(self, hits: Sequence[Hit]) -> dict[str, list[float]]:
+        with self._open() as client:
+            found = client.retrieve(self.name, [hit.id for hit in hits], with_payload=False, with_vectors=[VECTOR])
+        return {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in found}
+
+    def _size(self) -> int:
+        """Points, roughly, asked once: a collection does not grow from small to large while one search runs."""
+        if self._points is None:
+            with self._open() as client:
+                self._points = client.count(self.name, exact=False).count
+        return self._points
 
     def scan(self) -> Iterator[Mapping[str, Any]]:
         start = None
@@ -151,9 +169,28 @@ class ServerStore(IndexStore):
             name = self._alias_target(client)
             return None if name is None else ServerIndex(client, name, self._where)
 
-    def begin(self, dimension: int) -> VectorIndex:
-        from qdrant_client.models import Distance, PayloadSchemaType, VectorParams
+    def is_current(self, index: VectorIndex) -> bool:
+        with self._connected() as client:
+            return isinstance(index, ServerIndex) and index.name == self._alias_target(client)
 
+    def begin(self, dimension: int) -> VectorIndex:
+        from qdrant_client.models import (
+            Distance,
+            HnswConfigDiff,
+            PayloadSchemaType,
+            ScalarQuantization,
+            ScalarQuantizationConfig,
+            ScalarType,
+            VectorParams,
+        )
+
+        as_bytes = ScalarQuantizationConfig(type=ScalarType.INT8, quantile=0.99, always_ram=True)
+        params = VectorParams(
+            size=dimension,
+            distance=Distance.COSINE,
+            hnsw_config=HnswConfigDiff(m=0),
+            quantization_config=ScalarQuantization(scalar=as_bytes),
+        )
         with self._connected() as client:
             current = self._alias_target(client)
             taken = self._generations(client)
@@ -161,7 +198,7 @@ class ServerStore(IndexStore):
                 if leftover != current:
                     client.delete_collection(leftover)
             name = f"{self._prefix}-{max(taken, default=0) + 1}"
-            client.create_collection(name, {VECTOR: VectorParams(size=dimension, distance=Distance.COSINE)})
+            client.create_collection(name, {VECTOR: params})
             if not _is_local(client):  # which has no such indexes, and warns about it
                 for field in INDEXED_FIELDS:
                     client.create_payload_index(name, field, PayloadSchemaType.KEYWORD, wait=True)
@@ -250,6 +287,28 @@ def _ref_in(refs: Sequence[str]) -> FieldCondition:
     from qdrant_client.models import FieldCondition, MatchAny
 
     return FieldCondition(key="ref", match=MatchAny(any=list(refs)))
+
+
+def _scan(points: int) -> SearchParams:
+    """As Qdrant Edge scans: no graph is built, so this is the server's plain scan too."""
+    from qdrant_client.models import QuantizationSearchParams, SearchParams
+
+    if points < EXACT_BELOW:
+        return SearchParams(exact=True)
+    return SearchParams(quantization=QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING))
+
+
+def _filter(within: Within) -> Filter:
+    from qdrant_client.models import FieldCondition, Filter, MatchAny
+
+    def said(fields: Sequence[tuple[str, tuple[str, ...]]]) -> list[FieldCondition]:
+        return [FieldCondition(key=name, match=MatchAny(any=list(values))) for name, values in fields]
+
+    asked = conditions(within)
+    return Filter(
+        must=[*said(asked.must), *([Filter(should=[*said(asked.either)])] if asked.either else [])],
+        must_not=[*said(asked.must_not)],
+    )
 
 
 def _records() -> Filter:

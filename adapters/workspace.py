@@ -16,6 +16,7 @@ from uuid import uuid4
 from adapters.config import Config
 from adapters.ledger import Ledger
 from adapters.locks import alone
+from adapters.open_index import OpenIndex
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
 from domain.event import iso_utc
 from projections import timeline
@@ -113,7 +114,8 @@ class Workspace:
     def __init__(self, name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> None:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
         self.ledger = Ledger(paths.ledger, clock)
-        self.closers: list[Callable[[], None]] = []  # of what others opened for it
+        self.open_index = OpenIndex()
+        self.closers: list[Callable[[], None]] = [self.open_index.let_go]  # of what others opened for it
 
     def close(self) -> None:
         while self.closers:

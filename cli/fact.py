@@ -8,11 +8,13 @@ import click
 
 from adapters.fact_reading import FactReading, Found, moment_of
 from adapters.facts import Facts
+from adapters.recalling import Recalling
+from cli.answer import searching, show_answer
 from cli.arguments import FACT, at_option
 from cli.fact_propose import moment, propose
-from cli.fact_view import fact_page, fact_table, history_table, remembered_table
+from cli.fact_view import fact_page, fact_table, history_table
 from cli.options import Commands, Run, common, mutating, paged, pass_run
-from cli.output import console, cut_note, note, show, show_committed
+from cli.output import cut_note, note, show, show_committed
 from domain.decay import GIVEN_VERACITIES, usual_veracity
 from domain.propose import NewFact
 from domain.text import accept_text
@@ -43,22 +45,50 @@ fact_command.add_command(propose)
 
 @fact_command.command("search")
 @click.argument("question")
+@click.option("--kind", default="fact", show_default=True, metavar="KIND", help="What to look for: fact, memory or all.")
+@searching
 @domain_option
 @repo_option
+@click.option("--topic", default="", metavar="TOPIC", help="Only facts of this topic.")
+@click.option("--author", default="", metavar="WHO", help="Only facts that this actor said.")
 @at_option
 @as_of_option
-@click.option("--limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
 @common
 @pass_run
-def search(run: Run, question: str, domain: str, repo: str, at: str, as_of: str, limit: int) -> None:
+def search(
+    run: Run,
+    question: str,
+    kind: str,
+    mode: str,
+    limit: int,
+    cursor: str,
+    explain: bool,
+    domain: str,
+    repo: str,
+    topic: str,
+    author: str,
+    at: str,
+    as_of: str,
+) -> None:
     """The facts that a question is about, best first. What was shown is recorded, by ids."""
     accept_text(question, "the question", required=True)
     with run.opened() as workspace:
         by = run.by(workspace, "", "", dry_run=False)
-        reading = FactReading(workspace, run.reader(workspace))
-        when = moment_of(workspace, at, as_of)
-        found = reading.search(question, by, when, repo=repo, limit=limit, domain=domain)
-        show_found(run, found, "Facts", limit=0)
+        wanted = {"topic": " ".join(topic.split()), "author": author}
+        answer = Recalling(workspace, run.reader(workspace)).search(
+            question,
+            by,
+            kind=kind,
+            mode=mode,
+            limit=limit,
+            cursor=cursor,
+            domain=domain,
+            repo=repo,
+            moment=moment_of(workspace, at, as_of),
+            explain=explain,
+            **{name: value for name, value in wanted.items() if value},
+        )
+        show_answer(run, answer)
 
 
 @fact_command.command("list")
@@ -103,8 +133,6 @@ def show_found(run: Run, found: Found, title: str, *, limit: int, offset: int = 
     """Print facts, and that something is closed to the reader, if it is."""
     cut = cut_note(len(found.facts), found.total, offset) if limit else ""
     show(run, found.as_json(), lambda: fact_table(title, found.facts, cut))
-    if found.remembered and not run.json:
-        console(run).print(remembered_table(found.remembered))
     note(run, "" if run.json else found.denied)
 
 

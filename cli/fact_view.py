@@ -13,7 +13,6 @@ from cli.output import committed_json, console, first_words, markdown, print_jso
 from domain.event import Envelope, iso_utc
 from domain.topic_events import FactSuperseded
 from projections.fact_queries import FactRow
-from projections.notes import ItemRow
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,17 +26,12 @@ SHOWN_LINES = 40  # lines of a file that are listed one by one on a terminal
 
 def fact_table(title: str, facts: Sequence[FactRow], cut: str) -> RenderableType:
     """A list of facts: what they say, where they belong, how they stand."""
-    rows = [(fact.id, f"{_short(fact.content)}\n{fact.domain} · {fact.topic}", _standing(fact)) for fact in facts]
+    rows = [(fact.id, f"{_short(fact.content)}\n{fact.domain} · {fact.topic}", fact_standing(fact)) for fact in facts]
     return table(title, ("id", "fact", "standing"), rows, cut=cut, empty="nothing found")
 
 
-def remembered_table(items: Sequence[ItemRow]) -> RenderableType:
-    """What the reader itself keeps in mind."""
-    rows = [(item.id, _short(item.content), item.session_id) for item in items]
-    return table("You keep in mind", ("id", "what", "session"), rows)
-
-
-def _standing(fact: FactRow) -> str:
+def fact_standing(fact: FactRow) -> str:
+    """How a fact stands, how sure it is and who said so, a line each."""
     by = f" by {fact.superseded_by}" if fact.superseded_by else ""
     status = "" if fact.live else f"{fact.status}{by}"
     until = f"until {time_text(fact.valid_until)}" if fact.valid_until else ""

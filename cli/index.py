@@ -12,7 +12,7 @@ from cli.output import counted, progress, show
 @click.group("index", cls=Commands)
 @common
 def index_command() -> None:
-    """The vector index: made from the ledger's live memories, and made anew at will."""
+    """The vector index: made from the ledger's live memories and facts, and made anew at will."""
 
 
 @index_command.command("status")
@@ -49,9 +49,9 @@ def rebuild_index(run: Run) -> None:
 @click.pass_context
 @pass_run
 def verify_index(run: Run, ctx: click.Context) -> None:
-    """The index against the registry that the ledger gives: missing, stale, orphan. Exit 1 on drift."""
+    """The index against the records that the ledger gives: missing, stale, orphan. Exit 1 on drift."""
     from adapters.health import Health
 
     with run.opened() as workspace:
         report = Health(workspace).verify_index()
-        show_report(run, ctx, report, "the index is what the registry says")
+        show_report(run, ctx, report, "the index is what the views say")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from adapters.curation import Curation
-from adapters.indexing import Indexing
+from adapters.fact_reading import moment_of
 from adapters.ledger import By
+from adapters.recalling import Recalling
 from adapters.review import Outcome, Preview, Review, Verdict
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
+from cli.answer import searching, show_answer
 from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing
 from cli.candidates import candidate_page, show_batch
 from cli.options import Commands, Run, common, mutating, paged, pass_run
@@ -202,22 +204,28 @@ def defer(
 @memory_command.command("search")
 @click.argument("question")
 @click.option("--session", "session_id", type=SESSION, default=None, help="Leave out what it has decided already.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
+@searching
+@at_option
 @common
 @pass_run
-def search(run: Run, question: str, session_id: str | None, limit: int) -> None:
+def search(
+    run: Run, question: str, session_id: str | None, mode: str, limit: int, cursor: str, explain: bool, at: str
+) -> None:
     """The live memories that fit a question. Nothing is applied by itself."""
     accept_text(question, "question", required=True)
     with run.opened() as workspace:
-        by = run.by(workspace, "", "", False)
-        answer = Indexing(workspace).search(question, by, session_id=session_id or "", limit=limit)
-        note(run, answer.notice)
-        columns = ("id", "score", "subject", "detail", "voice", "beware")
-        rows = [
-            (hit.record.id, f"{hit.score:.3f}", hit.record.subject, hit.record.detail, hit.voice, hit.flag)
-            for hit in answer.hits
-        ]
-        show(run, answer.as_json(), lambda: table("", columns, rows) if rows else "no memory fits this question")
+        answer = Recalling(workspace, run.reader(workspace)).search(
+            question,
+            run.by(workspace, "", "", False),
+            kind="memory",
+            mode=mode,
+            limit=limit,
+            cursor=cursor,
+            session_id=session_id or "",
+            moment=moment_of(workspace, at, ""),
+            explain=explain,
+        )
+        show_answer(run, answer)
 
 
 @memory_command.command("decide")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 
-FACTS = "facts_v1_facts"
-MERGED = "facts_v1_merged"
+FACTS = "facts_v2_facts"
+MERGED = "facts_v2_merged"
 SCHEMA = (
     f"""CREATE TABLE IF NOT EXISTS {MERGED} (
         position INTEGER PRIMARY KEY,

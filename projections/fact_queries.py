@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from domain.decay import CURVES, Curve, hours_between, recall_factor
 from domain.ids import slug_of
 from projections.counters import recall_count
-from projections.fact_merges import ANSWERED_BY
 from projections.facts import FACTS, ORIGINS, TEXT
-from projections.lexical import Query, lexical_terms, query_of
+from projections.lexical import filled, lexical_terms, query_of, ranked
 from projections.scope import Scope
-
-NOMINATED = 60  # facts that a keyword search looks at closely
-OWN_REPO = 1.5  # what a fact of the caller's repository counts for
 
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """A fact as it is read. Times are ISO 8601 in UTC; `score` is set by a search, 0 elsewhere."""
+    """A fact as it is read. Times are ISO 8601 in UTC;"""
 
     id: str
     stream: str
@@ -53,7 +47,6 @@ class FactRow:
     content_hash: str
     position: int
     changed_position: int
-    score: float = 0.0
 
     @property
     def live(self) -> bool:
@@ -168,91 +161,22 @@ def all_live(db: sqlite3.Connection, scope: Scope) -> Iterator[FactRow]:
         yield _fact(row)
 
 
-def keyword(
-    db: sqlite3.Connection,
-    text: str,
-    scope: Scope,
-    *,
-    at: str,
-    limit: int,
-    repo: str = "",
-    wanted: Wanted | None = None,
-    curves: Mapping[str, Curve] = CURVES,
-    without: Collection[str] = (),
-) -> list[FactRow]:
-    """The facts that share words with a text, by BM25 × what their age leaves, those of `repo` first; ties by id.
-
-    What was merged into a fact is found as that fact. `at`: ISO 8601 in UTC, the moment of asking. Filters come before
-    the limit: where the rare words of the question stand outside of them, its common words are looked for as well.
-    """
-    query = query_of(db, TEXT, lexical_terms(text))
-    if not query.text or limit < 1:
-        return []
-    wanted = wanted or Wanted(as_of=at)
-    conditions, values = wanted.conditions()
-    seen, domains = scope.where("domain")
-    place = ANSWERED_BY if wanted.status == "live" and not wanted.past else "number"
-    statement = f"""SELECT position, score, id, domain, memory_type, confirmed_at FROM ({_RANKED}) CROSS JOIN {FACTS}
-        ON position = {place} WHERE {conditions} AND {seen}"""
-    parameters, enough = (*values, *domains), max(limit, NOMINATED)
-    nominated = _filled(db, statement, query, parameters, enough, without)
-    narrow = scope.limited or wanted.narrow or not nominated
-    if len(nominated) < limit and narrow and query.whole != query.text:
-        nominated = _filled(db, statement, Query(query.whole), parameters, enough, without)
-    scored = sorted(
-        (-round(row["score"] * _weight(row, at, repo, curves), 9), row["id"], row["position"]) for row in nominated
-    )
-    best = scored[:limit]
-    marks = ", ".join("?" * len(best))
-    rows = db.execute(f"SELECT * FROM {FACTS} WHERE position IN ({marks})", [position for _, _, position in best])
-    by_position = {row["position"]: row for row in rows}
-    return [_fact(by_position[position], -score) for score, _, position in best]
-
-
-_RANKED = f"""SELECT rowid AS number, -rank AS score FROM {TEXT} WHERE {TEXT} MATCH ? AND rowid >= ?
-    ORDER BY rank, rowid LIMIT ?"""
-
-
-def _filled(
-    db: sqlite3.Connection,
-    statement: str,
-    query: Query,
-    values: Sequence[object],
-    enough: int,
-    without: Collection[str] = (),
-) -> list[sqlite3.Row]:
-    """The best rows that pass the filters, `enough` of them as long as there are any: more are ranked at need."""
-    wanted, floor = 2 * enough, query.floor
-    while True:
-        rows = db.execute(statement, (query.text, floor, wanted, *values)).fetchall()
-        found: dict[str, sqlite3.Row] = {}
-        for row in rows:
-            if row["id"] not in without:
-                found.setdefault(row["id"], row)
-        if len(found) >= enough or (not floor and _matches(db, query.text, wanted) < wanted):
-            return list(found.values())[:enough]
-        floor, wanted = 0, 8 * wanted
-
-
-def _matches(db: sqlite3.Connection, query: str, most: int) -> int:
-    """How many records match, counted up to a number."""
-    limited = f"SELECT count(*) FROM (SELECT 1 FROM {TEXT} WHERE {TEXT} MATCH ? LIMIT ?)"
-    return int(db.execute(limited, (query, most)).fetchone()[0])
-
-
 def nominate(db: sqlite3.Connection, text: str, limit: int) -> list[tuple[str, str]]:
     """Id and content of the live facts that share most words with a text, whoever may read them: for links."""
     query = query_of(db, TEXT, lexical_terms(text))
     if not query.text:
         return []
-    statement = f"SELECT id, content FROM ({_RANKED}) CROSS JOIN {FACTS} ON position = number WHERE status = 'live'"
-    return [(str(row["id"]), str(row["content"])) for row in _filled(db, statement, query, (), limit)]
+    statement = (
+        f"SELECT id, content FROM ({ranked(TEXT)}) CROSS JOIN {FACTS} ON position = number WHERE status = 'live'"
+    )
+    return [(str(row["id"]), str(row["content"])) for row in filled(db, TEXT, statement, query, (), limit)]
 
 
-def _weight(row: sqlite3.Row, at: str, repo: str, curves: Mapping[str, Curve]) -> float:
-    age = hours_between(datetime.fromisoformat(row["confirmed_at"]), datetime.fromisoformat(at))
-    own = OWN_REPO if repo and row["domain"].startswith(f"repo:{repo}/") else 1.0
-    return own * recall_factor(row["memory_type"], age, curves)
+def facts_of(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, FactRow]:
+    """The facts of these ids, by id."""
+    marks = ", ".join("?" * len(ids))
+    rows = db.execute(f"SELECT * FROM {FACTS} WHERE id IN ({marks})", tuple(ids))
+    return {row["id"]: _fact(row) for row in rows.fetchall()}
 
 
 def successors(db: sqlite3.Connection, fact_id: str) -> list[str]:
@@ -292,7 +216,7 @@ def usage(db: sqlite3.Connection, fact: FactRow) -> dict[str, Any]:
     }
 
 
-def _fact(row: sqlite3.Row, score: float = 0.0) -> FactRow:
-    held = {name: row[name] for name in row.keys() if name not in ("words", "sources", "said_at")}  # noqa: SIM118  a Row
+def _fact(row: sqlite3.Row) -> FactRow:
+    held = {name: row[name] for name in row.keys() if name not in ("words", "stems", "sources", "said_at")}  # noqa: SIM118  a Row
     sources = () if row["sources"] == "[]" else tuple(json.loads(row["sources"]))
-    return FactRow(**held, sources=sources, score=score)
+    return FactRow(**held, sources=sources)

@@ -19,14 +19,15 @@ from domain.topic_events import (
     FactSuperseded,
 )
 from projections import fact_merges
-from projections.lexical import lexical_text
+from projections.lexical import Lexical, lexical
 from projections.view import View
 
 FACTS = fact_merges.FACTS
-ORIGINS = "facts_v1_origins"
-TEXT = "facts_v1_text"
+ORIGINS = "facts_v2_origins"
+TEXT = "facts_v2_text"
 NEVER_HELD = ("wrong", "undone")  # what a retirement says by its cause; for every other, it held until then
 ERASED_HASH = digest(ERASED)
+NO_WORDS = Lexical(ERASED, "")
 
 
 class FactsView(View):
@@ -34,7 +35,7 @@ class FactsView(View):
     when it was last said, or what was merged into it; `said_at`: it alone."""
 
     name = "facts"
-    version = 1
+    version = 2
     tables = (FACTS, ORIGINS, fact_merges.MERGED)
     derived = (TEXT,)
     schema = (
@@ -46,6 +47,7 @@ class FactsView(View):
             topic TEXT NOT NULL,
             content TEXT NOT NULL,
             words TEXT NOT NULL,
+            stems TEXT NOT NULL,
             confidence REAL NOT NULL,
             memory_type TEXT NOT NULL,
             veracity TEXT NOT NULL,
@@ -82,7 +84,7 @@ class FactsView(View):
         f"CREATE INDEX IF NOT EXISTS {FACTS}_changed ON {FACTS} (changed_position)",
         f"CREATE INDEX IF NOT EXISTS {FACTS}_successor ON {FACTS} (superseded_by) WHERE superseded_by <> ''",
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS {TEXT} USING fts5 (
-            words, content='{FACTS}', content_rowid='position', tokenize="unicode61 remove_diacritics 2"
+            words, stems, content='{FACTS}', content_rowid='position', tokenize="unicode61 remove_diacritics 2"
         )""",
     )
 
@@ -119,7 +121,7 @@ class FactsView(View):
 
 def _propose(db: sqlite3.Connection, event: FactProposed, envelope: Envelope) -> None:
     at = iso_utc(envelope.at)
-    words = ERASED if envelope.erased else lexical_text(f"{event.topic} {event.content}")
+    found = NO_WORDS if envelope.erased else lexical(f"{event.topic} {event.content}")
     row = (
         envelope.position,
         event.fact_id,
@@ -127,7 +129,8 @@ def _propose(db: sqlite3.Connection, event: FactProposed, envelope: Envelope) ->
         event.domain,
         event.topic,
         event.content,
-        words,
+        found.words,
+        found.stems,
         event.confidence,
         event.memory_type,
         event.veracity,
@@ -149,8 +152,8 @@ def _propose(db: sqlite3.Connection, event: FactProposed, envelope: Envelope) ->
         ERASED_HASH if envelope.erased else digest(event.content),
         envelope.position,
     )
-    db.execute(f"INSERT INTO {FACTS} VALUES ({', '.join('?' * 30)})", row)
-    db.execute(f"INSERT INTO {TEXT} (rowid, words) VALUES (?, ?)", (envelope.position, words))
+    db.execute(f"INSERT INTO {FACTS} VALUES ({', '.join('?' * 31)})", row)
+    _look_up(db, envelope.position, found.words, found.stems)
     db.execute(f"INSERT INTO {ORIGINS} VALUES (?, ?, ?)", (event.fact_id, actor_key(event.author), envelope.position))
 
 
@@ -232,15 +235,20 @@ def _erase(db: sqlite3.Connection, fact_id: str, envelope: Envelope) -> None:
     row = _row(db, fact_id)
     if row is None:
         return
-    db.execute(f"INSERT INTO {TEXT} ({TEXT}, rowid, words) VALUES ('delete', ?, ?)", (row["position"], row["words"]))
+    before = (row["position"], row["words"], row["stems"])
+    db.execute(f"INSERT INTO {TEXT} ({TEXT}, rowid, words, stems) VALUES ('delete', ?, ?, ?)", before)
     db.execute(
-        f"UPDATE {FACTS} SET content = ?, words = ?, content_hash = ?, about = '', status = 'erased',"
+        f"UPDATE {FACTS} SET content = ?, words = ?, stems = ?, content_hash = ?, about = '', status = 'erased',"
         " superseded_by = '', ended_for = 'erased', ended_by = ?, ended_reason = ?, held_until = NULL,"
         " changed_position = ? WHERE id = ?",
-        (ERASED, ERASED, ERASED_HASH, envelope.actor, envelope.reason, envelope.position, fact_id),
+        (ERASED, NO_WORDS.words, NO_WORDS.stems, ERASED_HASH, envelope.actor, envelope.reason, envelope.position, fact_id),
     )
-    db.execute(f"INSERT INTO {TEXT} (rowid, words) VALUES (?, ?)", (row["position"], ERASED))
+    _look_up(db, row["position"], NO_WORDS.words, NO_WORDS.stems)
     _let_go(db, row)
+
+
+def _look_up(db: sqlite3.Connection, position: int, words: str, stems: str) -> None:
+    db.execute(f"INSERT INTO {TEXT} (rowid, words, stems) VALUES (?, ?, ?)", (position, words, stems))
 
 
 def _row(db: sqlite3.Connection, fact_id: str) -> sqlite3.Row | None:

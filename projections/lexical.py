@@ -1,13 +1,17 @@
-"""Words as the full-text tables hold and look for them: folded as the conflict rules fold, every script findable."""
+"""Words and stems as the full-text tables hold and look for them: folded as the conflict rules fold, every script
+findable. Words tell names and codes apart, stems find another ending: both together rank better than either."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 import unicodedata
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Protocol
 
-from domain.language import CJK, fold
+from domain.language import CJK, fold, language_of
 
 WORDS_LIMIT = 200  # words of a question that are looked at
 MATCHES = 1_000  # records that the words of a question may stand in together, before common ones are left out
@@ -19,23 +23,65 @@ _HUMP = re.compile(r"(?<=[a-zà-ÿα-ω0-9])(?=[A-ZÀ-ÞΑ-Ω])")
 _MARKS = re.compile("[\u0300-\u036f]")
 
 
-def lexical_text(text: str) -> str:
-    """What a full-text table holds of a text: folded, identifiers whole and in parts, each CJK sign by itself."""
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """What a full-text table holds of a text: `words` with identifiers whole and in parts, each CJK sign by itself;
+    `stems` of the same words, in the text's own language."""
+
+    words: str
+    stems: str
+
+
+def lexical(text: str) -> Lexical:
+    """The words and stems of a text, separated by blanks."""
     parts = [part for name in _identifiers(text) for part in (_whole(name), _HUMP.sub(" ", name))]
-    return _bare(" ".join((text, *parts)))
+    folded = fold(" ".join((text, *parts)))
+    found = _words(_without_accents(folded))
+    return Lexical(" ".join(found), " ".join(stems(found, language_of(folded))))
 
 
 def lexical_terms(text: str) -> list[str]:
-    """The words to look for as FTS5 phrases, each once, without those that fill. Any text is a literal question."""
+    """The words and stems to look for as FTS5 phrases, each once, without those that fill. Any text is a literal
+    question: what is no word or number in it is left out."""
     from domain.lexicon import FILLERS  # only a question needs it, not a view
 
-    found = []
-    for word in _bare(text).split():
-        found += [f'"{part}"' for part in _WORD.findall(word.replace("_", " "))]
-    runs = [" ".join(run) for run in re.findall(f"[{CJK}]{{2,}}", fold(text))]
-    names = [_bare(_whole(name)) for name in _identifiers(text)]
-    telling = [term for term in found if term.strip('"') not in FILLERS] or found
-    return list(dict.fromkeys([*(f'"{one}"' for one in (*names, *runs)), *telling]))[:WORDS_LIMIT]
+    folded = fold(text)
+    found = _words(_without_accents(folded))[:WORDS_LIMIT]
+    runs = [" ".join(run) for run in re.findall(f"[{CJK}]{{2,}}", folded)]
+    names = _words(" ".join(_bare(_whole(name)) for name in _identifiers(text)))
+    pairs = list(zip(found, stems(found, language_of(folded)), strict=True))
+    telling = [pair for pair in pairs if pair[0] not in FILLERS] or pairs
+    phrases = [f'words : "{one}"' for one in (*names, *runs)]
+    phrases += [phrase for word, stem in telling for phrase in (f'words : "{word}"', f'stems : "{stem}"')]
+    return list(dict.fromkeys(phrases))[: 2 * WORDS_LIMIT]
+
+
+def plain_words(text: str) -> str:
+    """The words of a question as `Lexical.words` holds them, those that fill as well."""
+    return " ".join(_words(_bare(text))[:WORDS_LIMIT])
+
+
+def stems(words: Iterable[str], language: str) -> list[str]:
+    """Each folded word's stem by Snowball's rules for the language (`en`, `it`, `el`); as it is for any other."""
+    stemmer = _stemmer(language)
+    return list(words) if stemmer is None else stemmer.stemWords(list(words))
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str], /) -> list[str]: ...
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> _Stemmer | None:
+    import Stemmer
+
+    name = {"en": "english", "it": "italian", "el": "greek"}.get(language)
+    found: _Stemmer | None = Stemmer.Stemmer(name) if name else None
+    return found
+
+
+def _words(folded: str) -> list[str]:
+    return _WORD.findall(folded.replace("_", " "))
 
 
 def _identifiers(text: str) -> list[str]:
@@ -48,8 +94,11 @@ def _whole(identifier: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Folded, and without the accents that folding keeps: `perché` and `perche` are one word to a search."""
-    bare = fold(text)
+    return _without_accents(fold(text))
+
+
+def _without_accents(bare: str) -> str:
+    """Without the accents that folding keeps: `perché` and `perche` are one word to a search."""
     if not bare.isascii():
         bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", bare)))
         bare = _CJK.sub(r" \1 ", bare)
@@ -112,3 +161,43 @@ def _count(db: sqlite3.Connection, table: str, query: str) -> int:
     """How many records match, counted no further than needed. (fts5vocab would read every place of a common word.)"""
     limited = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
     return int(db.execute(limited, (query, MATCHES + 1)).fetchone()[0])
+
+
+def ranked(table: str) -> str:
+    """A subquery with `number` (the rowid) and `score` (BM25, higher is better) of the best matches, ties by rowid.
+
+    Its parameters: the FTS5 query, the least rowid, and how many.
+    """
+    return f"""SELECT rowid AS number, -rank AS score FROM {table} WHERE {table} MATCH ? AND rowid >= ?
+    ORDER BY rank, rowid LIMIT ?"""
+
+
+def filled(
+    db: sqlite3.Connection,
+    table: str,
+    statement: str,
+    query: Query,
+    values: Sequence[object],
+    enough: int,
+    without: Collection[str] = (),
+) -> list[sqlite3.Row]:
+    """The best rows that pass the filters, `enough` of them as long as there are any: more are ranked at need.
+
+    `statement` selects from `ranked(table)`, joined with rows that have an `id`; `values` are its further parameters.
+    """
+    wanted, floor = 2 * enough, query.floor
+    while True:
+        rows = db.execute(statement, (query.text, floor, wanted, *values)).fetchall()
+        found: dict[str, sqlite3.Row] = {}
+        for row in rows:
+            if row["id"] not in without:
+                found.setdefault(row["id"], row)
+        if len(found) >= enough or (not floor and _matches(db, table, query.text, wanted) < wanted):
+            return list(found.values())[:enough]
+        floor, wanted = 0, 8 * wanted
+
+
+def _matches(db: sqlite3.Connection, table: str, query: str, most: int) -> int:
+    """How many records match, counted up to a number."""
+    limited = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
+    return int(db.execute(limited, (query, most)).fetchone()[0])

@@ -13,9 +13,12 @@ from typing import Any
 
 from domain.decay import CURVES, Curve
 from domain.quotation import one_line, quoted
-from projections import fact_queries, notes, policies
-from projections.fact_queries import FactRow
+from projections import notes, policies
+from projections.fact_queries import FactRow, Wanted
 from projections.policies import Load, PolicyRow
+from projections.recall.engine import rank
+from projections.recall.question import Question
+from projections.recall.shown import with_records
 from projections.scope import Reader, Scope
 
 FACTS = 5  # at most
@@ -104,7 +107,8 @@ def _matching(
 ) -> list[FactRow]:
     if len(task.strip()) < TASK_FROM:
         return []
-    return fact_queries.keyword(db, task, scope, at=at, limit=LOOKED_AT, repo=repo, curves=curves)
+    asked = Question(task, Wanted(at), scope, "keyword", ("fact",), LOOKED_AT, repo=repo, curves=curves)
+    return [one.record for one in with_records(db, rank(db, asked).hits) if isinstance(one.record, FactRow)]
 
 
 def fitting(matching: Sequence[FactRow]) -> list[FactRow]:

@@ -22,15 +22,14 @@ from domain.memory import (
 from domain.session_events import REUSABLE_TYPES
 from domain.text import digest, memory_number
 from projections.decisions import DECISIONS
+from projections.lexical import Lexical, lexical, lexical_terms, query_of
 from projections.record import Entry, Record, SourceRow
 from projections.view import View
 
-MEMORIES = "registry_v1_memories"
-SOURCES = "registry_v1_sources"
-TEXT = "registry_v1_text"
-TEXTS = ("subject", "detail", "rationale", "question_context")  # its columns
-WORDS = "registry_v1_words"  # how many records have each word of TEXT
-COMMON_FROM = 1000  # memories; in a smaller registry every word counts
+MEMORIES = "registry_v2_memories"
+SOURCES = "registry_v2_sources"
+TEXT = "registry_v2_text"
+TEXTS = ("subject", "detail", "rationale", "question_context")  # columns whose words it holds
 
 REUSABLE = f"type IN ({', '.join(repr(one) for one in sorted(REUSABLE_TYPES))})"
 LIVE = f"status = 'live' AND {REUSABLE}"
@@ -38,7 +37,7 @@ LIVE = f"status = 'live' AND {REUSABLE}"
 
 class RegistryView(View):
     name = "registry"
-    version = 1
+    version = 2
     tables = (MEMORIES, SOURCES)
     derived = (TEXT,)
     schema = (
@@ -51,6 +50,8 @@ class RegistryView(View):
             detail TEXT NOT NULL,
             rationale TEXT NOT NULL,
             question_context TEXT NOT NULL,
+            words TEXT NOT NULL,
+            stems TEXT NOT NULL,
             tables TEXT NOT NULL,
             concepts TEXT NOT NULL,
             session_id TEXT NOT NULL,
@@ -79,10 +80,8 @@ class RegistryView(View):
         f"CREATE INDEX IF NOT EXISTS {MEMORIES}_changed ON {MEMORIES} (changed_position)",
         f"CREATE INDEX IF NOT EXISTS {SOURCES}_session ON {SOURCES} (session_id, seq)",
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS {TEXT} USING fts5 (
-            subject, detail, rationale, question_context,
-            content='{MEMORIES}', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
+            words, stems, content='{MEMORIES}', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
         )""",
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS {WORDS} USING fts5vocab('{TEXT}', 'row')",
     )
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
@@ -137,8 +136,9 @@ def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -
         tables=event.tables,
         concepts=event.concepts,
     )
+    found = lexical(" ".join(getattr(event, column) for column in TEXTS))
     db.execute(
-        f"INSERT INTO {MEMORIES} VALUES ({', '.join('?' * 22)})",
+        f"INSERT INTO {MEMORIES} VALUES ({', '.join('?' * 24)})",
         (
             number,
             record.id,
@@ -148,6 +148,8 @@ def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -
             record.detail,
             record.rationale,
             record.question_context,
+            found.words,
+            found.stems,
             json.dumps(record.tables, ensure_ascii=False),
             json.dumps(record.concepts, ensure_ascii=False),
             record.session_id,
@@ -164,10 +166,7 @@ def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -
             envelope.position,
         ),
     )
-    db.execute(
-        f"INSERT INTO {TEXT} (rowid, subject, detail, rationale, question_context) VALUES (?, ?, ?, ?, ?)",
-        (number, event.subject, event.detail, event.rationale, event.question_context),
-    )
+    _look_up(db, number, found)
     _add_sources(db, event.memory_id, event.sources, envelope, "")
 
 
@@ -194,20 +193,22 @@ def _erase(db: sqlite3.Connection, memory_id: str) -> None:
     row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ?", (memory_id,)).fetchone()
     if row is None:
         return
-    texts = tuple(row[column] for column in TEXTS)
-    columns = ", ".join(TEXTS)
-    db.execute(
-        f"INSERT INTO {TEXT} ({TEXT}, rowid, {columns}) VALUES ('delete', ?, ?, ?, ?, ?)", (row["number"], *texts)
-    )
-    gone = (ERASED,) * len(TEXTS)
-    db.execute(f"INSERT INTO {TEXT} (rowid, {columns}) VALUES (?, ?, ?, ?, ?)", (row["number"], *gone))
+    before = (row["number"], row["words"], row["stems"])
+    db.execute(f"INSERT INTO {TEXT} ({TEXT}, rowid, words, stems) VALUES ('delete', ?, ?, ?)", before)
+    gone = lexical(" ".join([ERASED] * len(TEXTS)))
+    _look_up(db, row["number"], gone)
     bare = replace(
-        _record_of(row), subject=ERASED, detail=ERASED, rationale=ERASED, question_context=ERASED, concepts=()
+        record_of(row), subject=ERASED, detail=ERASED, rationale=ERASED, question_context=ERASED, concepts=()
     )
     db.execute(
-        f"UPDATE {MEMORIES} SET {' = ?, '.join(TEXTS)} = ?, concepts = '[]', content_hash = ? WHERE id = ?",
-        (*gone, digest(bare.index_text), memory_id),
+        f"UPDATE {MEMORIES} SET {' = ?, '.join(TEXTS)} = ?, words = ?, stems = ?, concepts = '[]', content_hash = ?"
+        " WHERE id = ?",
+        (*[ERASED] * len(TEXTS), gone.words, gone.stems, digest(bare.index_text), memory_id),
     )
+
+
+def _look_up(db: sqlite3.Connection, number: int, found: Lexical) -> None:
+    db.execute(f"INSERT INTO {TEXT} (rowid, words, stems) VALUES (?, ?, ?)", (number, found.words, found.stems))
 
 
 def _touch(db: sqlite3.Connection, memory_id: str, envelope: Envelope) -> None:
@@ -248,7 +249,7 @@ def _status_filter(status: str) -> tuple[str, tuple[str, ...]]:
 def live_records(db: sqlite3.Connection) -> Iterator[tuple[Record, str, int]]:
     """Record, content hash and position of every live memory, by number: what the index must hold."""
     for row in db.execute(f"SELECT * FROM {MEMORIES} WHERE {LIVE} ORDER BY number"):
-        yield _record_of(row), row["content_hash"], row["position"]
+        yield record_of(row), row["content_hash"], row["position"]
 
 
 def live_hashes(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
@@ -258,21 +259,22 @@ def live_hashes(db: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 def live_record(db: sqlite3.Connection, memory_id: str) -> tuple[Record, str, int] | None:
     row = db.execute(f"SELECT * FROM {MEMORIES} WHERE id = ? AND {LIVE}", (memory_id,)).fetchone()
-    return (_record_of(row), row["content_hash"], row["position"]) if row else None
+    return (record_of(row), row["content_hash"], row["position"]) if row else None
 
 
-def lexical(db: sqlite3.Connection, words: Iterable[str], limit: int) -> list[tuple[str, float]]:
-    """Live memories by BM25 (higher is better) over any of the words; ids and scores, ties by number.
+def sharing_words(db: sqlite3.Connection, text: str, limit: int) -> list[tuple[str, float]]:
+    """Live memories by BM25 (higher is better) over the rarest words and stems of a text; ids and scores, ties by
+    number.
 
     The text table is ranked alone and what is not live is passed over after that: joining first would rank slower.
     """
-    query = " OR ".join(f'"{word}"' for word in _telling(db, list(words)))
-    if not query or limit < 1:
+    query = query_of(db, TEXT, lexical_terms(text))
+    if not query.text or limit < 1:
         return []
     wanted = 2 * limit
     while True:
         ranked = db.execute(
-            f"SELECT rowid, -rank FROM {TEXT} WHERE {TEXT} MATCH ? ORDER BY rank, rowid LIMIT ?", (query, wanted)
+            f"SELECT rowid, -rank FROM {TEXT} WHERE {TEXT} MATCH ? ORDER BY rank, rowid LIMIT ?", (query.text, wanted)
         ).fetchall()
         live = [
             (str(row[0]), float(score))
@@ -284,20 +286,6 @@ def lexical(db: sqlite3.Connection, words: Iterable[str], limit: int) -> list[tu
         wanted *= 4
 
 
-def _telling(db: sqlite3.Connection, words: list[str]) -> list[str]:
-    """The words without those that stand in every tenth record of a large registry: they rank nothing and cost most."""
-    if not words:
-        return []
-    total: int = db.execute(f"SELECT count(*) FROM {MEMORIES}").fetchone()[0]
-    marks = ", ".join("?" * len(words))
-    common = {
-        str(row[0])
-        for row in db.execute(f"SELECT term FROM {WORDS} WHERE term IN ({marks}) AND doc > ?", (*words, total // 10))
-        if total >= COMMON_FROM
-    }
-    return [word for word in words if word not in common] or words
-
-
 def changed_since(db: sqlite3.Connection, position: int) -> list[tuple[str, int]]:
     """Memories changed after a position, with the position of their last change, in that order."""
     rows = db.execute(
@@ -307,7 +295,8 @@ def changed_since(db: sqlite3.Connection, position: int) -> list[tuple[str, int]
     return [(str(row[0]), int(row[1])) for row in rows]
 
 
-def _record_of(row: sqlite3.Row) -> Record:
+def record_of(row: sqlite3.Row) -> Record:
+    """The record in a row of the registry's table."""
     return Record(
         id=row["id"],
         timestamp=row["timestamp"],
@@ -335,7 +324,7 @@ def _entry(db: sqlite3.Connection, row: sqlite3.Row) -> Entry:
         (row["id"],),
     )
     return Entry(
-        record=_record_of(row),
+        record=record_of(row),
         stream=row["stream"],
         status=row["status"],
         successor=row["successor"],

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from projections import registry
-from projections.index.follow import memory_ref
-from projections.index.port import VectorIndex
+from projections.index.port import MEMORY, VectorIndex, Within
+from projections.index.records import memory_ref
 from projections.record import Record
-from projections.similar import query_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,10 @@ def by_vector(
     """The live memories most similar to a question's vector, ties by id; `without` are memory ids not wanted."""
     if limit <= 0:
         return []
-    excluded = [memory_ref(memory_id) for memory_id in sorted(without)]
+    within = Within((MEMORY,), without=tuple(memory_ref(memory_id) for memory_id in sorted(without)))
     wanted = max(4 * limit, 20)
     while True:
-        found = index.search(vector, kind="memory", limit=wanted, without=excluded)
+        found = index.search(vector, within, limit=wanted)
         best: dict[str, float] = {}
         for one in found:
             best[one.ref] = max(one.score, best.get(one.ref, -1.0))
@@ -58,7 +57,7 @@ def by_vector(
 
 def by_words(db: sqlite3.Connection, question: str, *, limit: int, without: Collection[str]) -> list[Hit]:
     """The live memories that share words with the question, by BM25, ties by id. Any text is a literal query."""
-    found = registry.lexical(db, query_words(question)[:256], limit + len(without))
+    found = registry.sharing_words(db, question, limit + len(without))
     best = {memory_ref(memory_id): score / (1 + score) for memory_id, score in found}
     return list(_live(db, best, without, "lexical"))[:limit]
 

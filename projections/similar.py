@@ -50,14 +50,8 @@ class Similar:
 
 
 def words_of(text: str) -> list[str]:
-    """Words and numbers in normal form, underscores split as the full-text table splits them."""
+    """Words and numbers in normal form, those of an identifier one by one."""
     return _WORD.findall(normal_form(text).replace("_", " "))
-
-
-def query_words(text: str) -> list[str]:
-    """Words to look for in the full-text table, which folds less than `words_of`: there ß stays as written."""
-    written = _WORD.findall(unicodedata.normalize("NFKC", text).lower().replace("_", " "))
-    return list(dict.fromkeys((*written, *words_of(text))))
 
 
 def similar(db: sqlite3.Connection, subject: str, detail: str, *, without: Iterable[str] = ()) -> list[Similar]:
@@ -65,7 +59,7 @@ def similar(db: sqlite3.Connection, subject: str, detail: str, *, without: Itera
     own = f"{subject} {detail}"
     skipped = frozenset(without)
     found: list[Similar] = []
-    nominated = registry.lexical(db, query_words(own)[:64], NOMINATED)
+    nominated = registry.sharing_words(db, own, NOMINATED)
     for memory_id, _ in nominated:
         entry = registry.live_record(db, memory_id)
         if memory_id in skipped or entry is None:

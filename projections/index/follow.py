@@ -1,4 +1,4 @@
-"""The index follows the ledger: catching up, rebuilding beside the old one, and comparing it with the registry.
+"""The index follows the ledger: catching up, and rebuilding beside the old one.
 
 It cannot share a transaction with anything, so points are written first, idempotently, and the checkpoint last. Whoever
 kills it anywhere gets the same index after catching up.
@@ -7,53 +7,21 @@ kills it anywhere gets the same index after catching up.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from domain.errors import IndexUnavailable, OtherHistory
-from projections import registry
-from projections.index.points import point_id
-from projections.index.port import Checkpoint, Embedder, IndexStore, Point, VectorIndex
+from projections.index import records
+from projections.index.compare import compare
+from projections.index.points import points_of
+from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
 from projections.loop import LedgerReader, Progress
-from projections.record import Record
 
-VERSION = 1
+VERSION = 2  # 1 held memories alone
 BATCH = 64  # records embedded and written between two looks at the clock
 REBUILD_BATCH = 256  # nobody waits for a rebuild
 MEND = "tht index rebuild makes it anew beside the old one"
-
-
-def memory_ref(memory_id: str) -> str:
-    return f"memory:{memory_id}"
-
-
-def points_of(records: Sequence[tuple[Record, str, int]], embedder: Embedder) -> list[Point]:
-    """One point a chunk of each record's index text. Records come with content hash and position."""
-    pieces = [
-        (record, content_hash, position, number, chunk)
-        for record, content_hash, position in records
-        for number, chunk in enumerate(embedder.chunks(record.index_text))
-    ]
-    vectors = embedder.embed_documents([chunk for *_, chunk in pieces])
-    return [
-        Point(
-            point_id(memory_ref(record.id), number),
-            vector,
-            {
-                "ref": memory_ref(record.id),
-                "kind": "memory",
-                "chunk": number,
-                "subject": record.subject,
-                "detail": record.detail,
-                "rationale": record.rationale,
-                "tables": list(record.tables),
-                "concepts": list(record.concepts),
-                "content_hash": content_hash,
-                "position": position,
-            },
-        )
-        for (record, content_hash, position, number, _), vector in zip(pieces, vectors, strict=True)
-    ]
 
 
 def require_own_history(checkpoint: Checkpoint, ledger: LedgerReader) -> None:
@@ -66,6 +34,11 @@ def require_own_history(checkpoint: Checkpoint, ledger: LedgerReader) -> None:
         raise OtherHistory(f"the index follows another history at position {checkpoint.position}", MEND)
 
 
+def other_version(checkpoint: Checkpoint) -> str:
+    """What there is to say of an index that another version of this program made."""
+    return f"the index is of version {checkpoint.version}, and this program makes version {VERSION}"
+
+
 def catch_up_index(
     ledger: LedgerReader,
     db: sqlite3.Connection,
@@ -75,11 +48,13 @@ def catch_up_index(
     position: int,
     may_go_on: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
+    idle: int = 0,
 ) -> Checkpoint:
     """Bring the index to `position`, where the SQL views in `db` stand; returns where it got to.
 
-    `may_go_on` is asked between batches, so that a search can keep to its time budget. Raises ModelUnavailable and
-    IndexUnavailable with everything before the failing batch kept.
+    `may_go_on` is asked between batches, so that a search can keep to its time budget. Where nothing has changed that
+    it holds, it is at `position` as it is: that is written down only when it is more than `idle` further on, as
+    writing waits for the disk. Raises ModelUnavailable and IndexUnavailable with all before the failing batch kept.
     """
     checkpoint = index.checkpoint()
     if checkpoint is None:
@@ -87,31 +62,43 @@ def catch_up_index(
     require_own_history(checkpoint, ledger)
     if checkpoint.position >= position:
         return checkpoint
-    changed = registry.changed_since(db, checkpoint.position)
+    changed = records.changed_since(db, checkpoint.position)
+    if not changed and position - checkpoint.position <= idle:
+        return _at(ledger, checkpoint, position)
     for start in range(0, len(changed), BATCH):
         if not may_go_on():
             return checkpoint
         batch = changed[start : start + BATCH]
-        _write(db, index, embedder, [memory_id for memory_id, _ in batch])
-        checkpoint = _move(ledger, index, checkpoint, batch[-1][1])
+        _write(db, index, embedder, [ref for ref, _ in batch])
+        checkpoint = _move(ledger, index, checkpoint, _reached(batch, changed[start + BATCH :]))
         if progress:
             progress(checkpoint.position, position)
     return _move(ledger, index, checkpoint, position)
 
 
-def _write(db: sqlite3.Connection, index: VectorIndex, embedder: Embedder, memory_ids: Sequence[str]) -> None:
-    live = [found for memory_id in memory_ids if (found := registry.live_record(db, memory_id))]
+def _reached(batch: Sequence[tuple[str, int]], rest: Sequence[tuple[str, int]]) -> int:
+    """The position up to which nothing waits: one event may have changed more records than the batch held."""
+    last = batch[-1][1]
+    return last - 1 if rest and rest[0][1] == last else last
+
+
+def _write(db: sqlite3.Connection, index: VectorIndex, embedder: Embedder, refs: Sequence[str]) -> None:
+    live = [found for ref in refs if (found := records.find_live(db, ref))]
     points = points_of(live, embedder)
-    index.delete_refs([memory_ref(memory_id) for memory_id in memory_ids])
+    index.delete_refs(refs)
     if points:
         index.upsert(points)
 
 
-def _move(ledger: LedgerReader, index: VectorIndex, before: Checkpoint, position: int) -> Checkpoint:
+def _at(ledger: LedgerReader, before: Checkpoint, position: int) -> Checkpoint:
     chain = ledger.chain_at(position)
     if chain is None:
         raise OtherHistory(f"the ledger does not reach position {position}", MEND)
-    after = Checkpoint(position, chain, before.fingerprint, before.model, before.version)
+    return replace(before, position=position, chain=chain)
+
+
+def _move(ledger: LedgerReader, index: VectorIndex, before: Checkpoint, position: int) -> Checkpoint:
+    after = _at(ledger, before, position)
     index.save_checkpoint(after)
     return after
 
@@ -125,80 +112,30 @@ def rebuild_index(
     position: int,
     progress: Progress | None = None,
 ) -> int:
-    """A new generation with every live record, beside the old one, compared with the registry, then swapped in.
+    """A new generation with every live record, beside the old one, compared with the views, then swapped in.
 
     Returns the number of points. `position` is where the SQL views in `db` stand.
     """
     fingerprint = embedder.fingerprint
-    records = list(registry.live_records(db))
+    total = sum(1 for _ in records.live_hashes(db))
+    waiting = records.live(db)
     fresh = store.begin(fingerprint.dimension)
     try:
-        for start in range(0, len(records), REBUILD_BATCH):
-            batch = records[start : start + REBUILD_BATCH]
+        done = 0
+        while batch := list(islice(waiting, REBUILD_BATCH)):
             fresh.upsert(points_of(batch, embedder))
+            done += len(batch)
             if progress:
-                progress(start + len(batch), len(records))
+                progress(done, total)
+        fresh.settle()
         chain = ledger.chain_at(position) or ""
         fresh.save_checkpoint(Checkpoint(position, chain, fingerprint.key, fingerprint.model, VERSION))
         drift = compare(db, fresh)
         if drift.found:
-            raise IndexUnavailable(f"the new index does not equal the registry: {drift}", "the old one stays in place")
+            raise IndexUnavailable(f"the new index does not equal the views: {drift}", "the old one stays in place")
         count = fresh.count()
     except BaseException:
         store.discard(fresh)
         raise
     store.swap(fresh)
     return count
-
-
-@dataclass(frozen=True, slots=True)
-class IndexDrift:
-    """How index and registry differ at the index's position, as refs; `behind`: changed since, so not compared."""
-
-    missing: tuple[str, ...]
-    stale: tuple[str, ...]
-    orphan: tuple[str, ...]
-    behind: tuple[str, ...]
-    covered: int
-    live: int
-    deaf: bool = False  # it holds points, and a search finds none of them
-
-    @property
-    def found(self) -> bool:
-        return bool(self.missing or self.stale or self.orphan or self.deaf)
-
-    def __str__(self) -> str:
-        if self.deaf:
-            return "it holds points that no search finds"
-        parts = (("missing", self.missing), ("stale", self.stale), ("orphan", self.orphan))
-        return "; ".join(f"{word}: {', '.join(refs[:5])}" for word, refs in parts if refs)
-
-
-def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
-    """Index and registry as sets of (ref, content hash)."""
-    checkpoint = index.checkpoint()
-    position = checkpoint.position if checkpoint else 0
-    behind = frozenset(memory_ref(memory_id) for memory_id, _ in registry.changed_since(db, position))
-    wanted = {memory_ref(memory_id): content_hash for memory_id, content_hash in registry.live_hashes(db)}
-    held: dict[str, set[str]] = {}
-    for payload in index.scan():
-        held.setdefault(str(payload["ref"]), set()).add(str(payload["content_hash"]))
-    return IndexDrift(
-        missing=_sorted(ref for ref in wanted if ref not in held and ref not in behind),
-        stale=_sorted(ref for ref in wanted if ref in held and held[ref] != {wanted[ref]} and ref not in behind),
-        orphan=_sorted(ref for ref in held if ref not in wanted and ref not in behind),
-        behind=_sorted(behind),
-        covered=sum(1 for ref in wanted if held.get(ref) == {wanted[ref]}),
-        live=len(wanted),
-        deaf=bool(held) and checkpoint is not None and not _hears(index, checkpoint),
-    )
-
-
-def _hears(index: VectorIndex, checkpoint: Checkpoint) -> bool:
-    """Whether a search finds anything: an engine may open damaged vectors without complaint and find nothing."""
-    dimension = int(checkpoint.fingerprint.rpartition("/")[2])
-    return bool(index.search([1.0] * dimension, kind="memory", limit=1))
-
-
-def _sorted(refs: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(refs))

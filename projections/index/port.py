@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Vector = Sequence[float]
+MEMORY, FACT = "memory", "fact"  # kinds of points
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,34 @@ class Point:
 
     id: str
     vector: Vector
-    payload: Mapping[str, Any]  # at least ref, kind, content_hash, chunk, position
+    payload: Mapping[str, Any]  # at least ref, kind, domain, repo, content_hash, chunk, position
+
+
+@dataclass(frozen=True)
+class Within:
+    """Which points a search may nominate, decided before it ranks. An empty field takes all.
+
+    `closed` and `opened` are the domains that a reader may not, or may only, see (`projections.scope.Scope`). They
+    bind facts alone: a memory has no domain and is closed by neither. An empty `opened` lets no fact through.
+    """
+
+    kinds: tuple[str, ...] = ()
+    domain: str = ""
+    repo: str = ""  # slug of the repository
+    closed: frozenset[str] = frozenset()
+    opened: frozenset[str] | None = None
+    without: tuple[str, ...] = ()  # refs
+    only: tuple[str, ...] = ()  # refs
 
 
 @dataclass(frozen=True)
 class Found:
-    """A point nominated by a search. `score` is the cosine similarity."""
+    """A point nominated by a search. `score` is the cosine similarity; `vector`, of length 1, only where asked for."""
 
     ref: str
     score: float
     payload: Mapping[str, Any]
+    vector: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -98,8 +117,15 @@ class VectorIndex(ABC):
         """Remove every point whose payload `ref` is one of these."""
 
     @abstractmethod
-    def search(self, vector: Vector, *, kind: str, limit: int, without: Sequence[str] = ()) -> list[Found]:
-        """The nearest points of this kind whose ref is not in `without`, best first, ties by ref then chunk."""
+    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+        """The nearest points of those that `within` lets through, best first, ties by ref then chunk.
+
+        The score is the cosine of the whole vectors, to six digits, so every engine gives the same answer. Of many
+        points a scan may look at shortened vectors first, and at the whole ones of more than are asked for.
+        """
+
+    def settle(self) -> None:  # noqa: B027  an engine that needs none has none
+        """Put a filled generation into its engine's fastest form, before it is swapped in. May take seconds."""
 
     @abstractmethod
     def scan(self) -> Iterator[Mapping[str, Any]]:
@@ -130,6 +156,10 @@ class IndexStore(ABC):
         Raises IndexBusy when another process holds it beyond the bounded wait, IndexUnavailable when it is away or
         broken.
         """
+
+    @abstractmethod
+    def is_current(self, index: VectorIndex) -> bool:
+        """Whether an index that `current` gave is the current one still: another process may have swapped."""
 
     @abstractmethod
     def begin(self, dimension: int) -> VectorIndex:

@@ -18,6 +18,7 @@ from adapters.undo import Undo
 from adapters.workspace import Workspace
 from domain.errors import UnknownRecord
 from domain.propose import NewFact, OnConflict
+from projections.facts import FACTS
 from projections.scope import Reader
 from tests.adapters.test_erasing import erase, told, workspace_in
 
@@ -84,7 +85,7 @@ def test_what_was_merged_into_a_fact_goes_with_it_and_so_does_what_was_merged_in
     Consolidate(one).run(ADA)
     keeper = fact(one, f"{TEXT} !", "Bologna")
     Consolidate(one).run(ADA)
-    rows = one.caught_up().execute("SELECT id, superseded_by FROM facts_v1_facts WHERE ended_for = 'merge'").fetchall()
+    rows = one.caught_up().execute(f"SELECT id, superseded_by FROM {FACTS} WHERE ended_for = 'merge'").fetchall()
     assert {(row[0], row[1]) for row in rows} == {(merged, first), (first, keeper)}
     assert set(erase(one, keeper).records) == {first, merged, keeper}
     assert "Quux" not in told(one)

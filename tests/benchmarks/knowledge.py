@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from adapters.fact_reading import FactReading
 from adapters.facts import Facts
 from adapters.ledger import By, Draft
 from adapters.policies import Policies
 from adapters.preamble import preamble, record_shown
+from adapters.recalling import Recalling
 from adapters.workspace import Workspace, create_workspace
 from domain.access import ROLES, DomainCreated, domain_stream
 from domain.event import iso_utc
@@ -20,7 +20,9 @@ from domain.ids import short_id
 from domain.propose import NewFact
 from domain.topic import topic_stream
 from domain.topic_events import FactProposed
-from projections import fact_queries
+from projections.fact_queries import Wanted
+from projections.recall.engine import rank
+from projections.recall.question import Question
 from projections.scope import Reader, everything
 from tests.benchmarks.history import phrase
 
@@ -98,8 +100,7 @@ def keyword_times(workspace: Workspace) -> tuple[float, float]:
     db, at = workspace.caught_up(), iso_utc(workspace.clock())
 
     def ask(number: int) -> None:
-        found = fact_queries.keyword(db, question(number), everything(), at=at, limit=5)
-        assert found
+        assert rank(db, Question(question(number), Wanted(at), everything(), "keyword")).hits
 
     return percentiles(ask)
 
@@ -117,8 +118,8 @@ def preamble_times(workspace: Workspace) -> tuple[float, float]:
 
 def search_times(workspace: Workspace) -> tuple[float, float]:
     """`tht fact search` without its process: with scope, and what was shown recorded durably."""
-    reading = FactReading(workspace, CODER_READS)
-    return percentiles(lambda number: reading.search(question(number), CODER, limit=5))
+    recalling = Recalling(workspace, CODER_READS)
+    return percentiles(lambda number: recalling.search(question(number), CODER, mode="keyword"))
 
 
 def propose_times(workspace: Workspace) -> tuple[float, float]:

@@ -30,7 +30,8 @@ from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, make_views
 from domain.recall import FactsShown, reads_stream
 from projections import registry, search
-from projections.index.follow import points_of
+from projections.index import records
+from projections.index.points import points_of
 from projections.loop import catch_up
 from projections.record import Entry
 from projections.view import ViewsFile
@@ -189,7 +190,7 @@ def _plain_upserts(workspace: Workspace, indexing: Indexing) -> float:
     from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeVectorParams, UpdateOperation
     from qdrant_edge import Point as EdgePoint
 
-    points = points_of(list(registry.live_records(workspace.caught_up())), indexing.embedder)
+    points = points_of(list(records.live(workspace.caught_up())), indexing.embedder)
     with tempfile.TemporaryDirectory() as folder:
         shard = EdgeShard.create(
             folder, EdgeConfig(vectors={"text": EdgeVectorParams(size=384, distance=Distance.Cosine)})

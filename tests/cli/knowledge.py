@@ -14,6 +14,8 @@ from adapters.facts import Facts
 from adapters.ledger import By
 from adapters.workspace import Workspace
 from projections import fact_queries
+from projections.recall.engine import rank
+from projections.recall.question import Question
 from projections.scope import everything
 
 THINGS = "gateway ledger indexer scheduler mailer importer exporter notifier cache broker".split()
@@ -86,8 +88,9 @@ def answered(workspace: Workspace, questions: Sequence[tuple[str, frozenset[str]
     db = workspace.caught_up()
     found = []
     for question, right in questions:
-        rows = fact_queries.keyword(db, question, everything(), at=at, limit=5)
-        ranks = [rank for rank, row in enumerate(rows, 1) if row.content in right]
+        hits = rank(db, Question(question, fact_queries.Wanted(at), everything(), "keyword")).hits
+        rows = fact_queries.facts_of(db, [hit.candidate.id for hit in hits])
+        ranks = [place for place, hit in enumerate(hits, 1) if rows[hit.candidate.id].content in right]
         found.append(1 / ranks[0] if ranks else 0.0)
     return found
 

@@ -41,7 +41,7 @@ def test_status_tells_the_lag_as_found(bench: Bench) -> None:
     bench.views.unlink()
     told = bench.json("status")
     assert {one["lag"] for one in told["projections"]} == {position}
-    assert told["index"]["coverage"] == {"covered": 1, "live": 1}
+    assert told["index"]["coverage"]["memories"] == {"covered": 1, "live": 1}
 
 
 def test_s15_status_shows_how_many_memories_have_no_vector_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,10 +51,10 @@ def test_s15_status_shows_how_many_memories_have_no_vector_yet(bench: Bench, mon
     monkeypatch.setenv("THT_EMBEDDER_MODEL", "none")
     bench.clarify("s1", "cardioversione", "ripristino del ritmo sinusale")
     bench.promote("s1", 2)
-    assert bench.json("status")["index"]["coverage"] == {"covered": 1, "live": 2}
+    assert bench.json("status")["index"]["coverage"]["memories"] == {"covered": 1, "live": 2}
     monkeypatch.setenv("THT_EMBEDDER_MODEL", "hash")
     bench.ok("index", "rebuild")
-    assert bench.json("status")["index"]["coverage"] == {"covered": 2, "live": 2}
+    assert bench.json("status")["index"]["coverage"]["memories"] == {"covered": 2, "live": 2}
 
 
 def test_status_loads_no_model_and_no_client(bench: Bench) -> None:

@@ -10,6 +10,7 @@ import pytest
 from adapters.hash_embedder import HashEmbedder
 from projections.index.points import point_id
 from projections.index.port import Point
+from projections.registry import MEMORIES
 from tests.cli.workbench import Bench
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def test_status_before_and_after_a_rebuild(bench: Bench) -> None:
     assert "tht index rebuild" in before["problem"]
     assert bench.json("index", "rebuild") == {"points": 1, "embedded": 1, "cached": 0, "notice": ""}
     after = bench.json("index", "status")
-    assert after["coverage"] == {"covered": 1, "live": 1}
+    one, none = {"covered": 1, "live": 1}, {"covered": 0, "live": 0}
+    assert after["coverage"] == {**one, "memories": one, "facts": none}
     assert (after["lag"], after["problem"]) == (0, "")
 
 
@@ -85,7 +87,7 @@ def test_s01_an_index_point_without_a_record_is_found_and_a_rebuild_removes_it(b
 def test_the_index_is_compared_with_the_ledger_not_with_a_drifted_view(bench: Bench) -> None:
     bench.one_memory()
     bench.ok("index", "rebuild")
-    bench.tamper(bench.views, "DELETE FROM registry_v1_memories")
+    bench.tamper(bench.views, f"DELETE FROM {MEMORIES}")
     assert bench.json("index", "verify")["ok"]
     told = bench.json("verify", code=1)
     assert {finding["level"] for finding in told["findings"]} == {"view"}
@@ -98,7 +100,7 @@ def test_an_index_that_is_merely_behind_is_no_drift(bench: Bench) -> None:
     bench.promote("s1", 2)
     told = bench.json("verify")
     assert told["ok"]
-    assert any("1 memories wait" in note for note in told["notes"])
+    assert any("waiting for it: 1 memory" in note for note in told["notes"])
 
 
 def test_s46_a_locked_index_is_a_note_and_no_drift(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""The ledgers that the contract is run on: a new backend joins in ledgers.py."""
+"""The ledgers and index engines that the contracts are run on: a new one joins in ledgers.py or engines.py."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from adapters.ledger import Ledger
+from projections.index.port import VectorIndex
+from tests.contracts.engines import ENGINES, Opener, opened_again
 from tests.contracts.ledgers import BACKENDS, Backend
 
 
@@ -22,3 +24,15 @@ def ledger(backend: Backend) -> Iterator[Ledger]:
     made = backend.create()
     yield made
     made.close()
+
+
+@pytest.fixture(params=ENGINES)
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    yield from opened_again(request.param, tmp_path)
+
+
+@pytest.fixture
+def index(opener: Opener) -> Iterator[VectorIndex]:
+    """An empty generation of four dimensions."""
+    with opener().begin(4) as opened:
+        yield opened

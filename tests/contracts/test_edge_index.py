@@ -16,7 +16,7 @@ import pytest
 from adapters.qdrant_edge import EdgeIndex, EdgeStore
 from domain.errors import IndexBusy, IndexUnavailable
 from projections.index.points import point_id
-from projections.index.port import Checkpoint, IndexStore, Point, VectorIndex
+from projections.index.port import Checkpoint, IndexStore, Point, VectorIndex, Within
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
@@ -28,7 +28,7 @@ import os, sys
 from pathlib import Path
 from adapters.qdrant_edge import EdgeStore
 from projections.index.points import point_id
-from projections.index.port import Checkpoint, Point
+from projections.index.port import Checkpoint, Point, Within
 def point(ref):
     return Point(point_id(ref, 0), [1.0, 0.0, 0.0, 0.0], {"ref": ref, "kind": "fact", "chunk": 0})
 def kill():
@@ -90,13 +90,14 @@ class TestKilled:
         with current:
             assert current.count() == 299
             assert current.checkpoint() == Checkpoint(300, "bb", "f", "m", 1)
-            assert len(current.search(EAST, kind="fact", limit=1000)) == 299
+            assert len(current.search(EAST, Within(("fact",)), limit=1000)) == 299
 
     @pytest.mark.parametrize(
         ("cut", "survivor"),
         [
             ("adapters.generations._make_private", "old"),
             ("adapters.qdrant_edge._create", "old"),
+            ("adapters.qdrant_edge.EdgeIndex.settle", "old"),
             ("adapters.generations.sync_folder", "old"),
             ("os.fsync", "old"),
             ("os.replace", "old"),
@@ -112,6 +113,7 @@ class TestKilled:
             with patch("{cut}", side_effect=lambda *_, **__: kill()):
                 fresh = store.begin(4)
                 fresh.upsert([point("new")])
+                fresh.settle()
                 store.swap(fresh)
         """
         assert run(folder, script).returncode == -9
@@ -194,7 +196,7 @@ class TestTwoProcesses:
             index = store.current()
             print("ready", flush=True)
             sys.stdin.read()
-            print([found.ref for found in index.search([1.0, 0, 0, 0], kind="fact", limit=5)])
+            print([found.ref for found in index.search([1.0, 0, 0, 0], Within(("fact",)), limit=5)])
         """
         with another_process(folder, script):
             fill(folder, "new")

@@ -2,113 +2,43 @@
 
 from __future__ import annotations
 
-import os
 import random
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import sqrt
-from pathlib import Path
 from threading import Thread
-from uuid import uuid4
 
 import pytest
 
-from adapters.qdrant_edge import EdgeStore
 from adapters.qdrant_server import ServerStore
 from domain.errors import IndexUnavailable, InvalidInput, Refused, ThtError
-from projections.index.points import point_id
-from projections.index.port import Checkpoint, IndexStore, Point, VectorIndex
+from projections.index.port import Checkpoint, IndexStore, VectorIndex, Within
+from tests.contracts.engines import Opener, point
 
 SEEN = Checkpoint(position=1204, chain="ab" * 32, fingerprint="hash:4@1/sum/normalised/4", model="hash:4", version=3)
 EAST, NORTH, NORTH_EAST, WEST = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]
 
-Opener = Callable[[], IndexStore]
-
-
-def point(ref: str, vector: list[float], *, kind: str = "fact", chunk: int = 0, **more: object) -> Point:
-    payload = {"ref": ref, "kind": kind, "chunk": chunk, "content_hash": f"hash of {ref}", "position": 7, **more}
-    return Point(point_id(ref, chunk), vector, payload)
-
-
-@pytest.fixture(params=["edge", "client", "server"])
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
-    """Opens the same place again and again, as one process after another would."""
-    if request.param == "edge":
-        yield lambda: EdgeStore(tmp_path / "index", wait=0.0)
-    elif request.param == "client":
-        yield from _local_client(tmp_path / "local")
-    else:
-        yield from _server()
-
-
-def _local_client(path: Path) -> Iterator[Opener]:
-    from qdrant_client import QdrantClient
-
-    clients: list[QdrantClient] = []
-
-    def open_again() -> IndexStore:
-        for client in clients:
-            client.close()
-        clients.append(QdrantClient(path=str(path)))
-        return ServerStore("tht-test", client=clients[-1])
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)  # nothing of ours may make the client warn
-        yield open_again
-    for client in clients:
-        client.close()
-
-
-def _server() -> Iterator[Opener]:
-    url = os.environ.get("QDRANT_URL")
-    if not url:
-        pytest.skip("QDRANT_URL names no Qdrant server")
-    prefix = f"tht-test-{uuid4().hex[:8]}"
-    stores: list[ServerStore] = []
-
-    def open_again() -> IndexStore:
-        stores.append(ServerStore(prefix, url=url, api_key=os.environ.get("QDRANT_API_KEY")))
-        return stores[-1]
-
-    yield open_again
-    last = ServerStore(prefix, url=url, api_key=os.environ.get("QDRANT_API_KEY"))
-    last.swap(last.begin(4))  # leaves one collection and removes all others
-    from qdrant_client import QdrantClient
-
-    cleaner = QdrantClient(url=url, api_key=os.environ.get("QDRANT_API_KEY"), check_compatibility=False)
-    cleaner.delete_collection(last.describe()["current"])
-    cleaner.close()
-    for store in (last, *stores):
-        store.close()
-
-
-@pytest.fixture
-def index(opener: Opener) -> Iterator[VectorIndex]:
-    with opener().begin(4) as opened:
-        yield opened
-
 
 def refs(index: VectorIndex, vector: list[float] = EAST, *, kind: str = "fact", limit: int = 10) -> list[str]:
-    return [found.ref for found in index.search(vector, kind=kind, limit=limit)]
+    return [found.ref for found in index.search(vector, Within((kind,)), limit=limit)]
 
 
 class TestPoints:
     def test_an_empty_index_finds_and_counts_nothing(self, index: VectorIndex) -> None:
-        assert index.search(EAST, kind="fact", limit=5) == []
+        assert index.search(EAST, Within(("fact",)), limit=5) == []
         assert index.count() == 0
         assert list(index.scan()) == []
         assert index.checkpoint() is None
 
     def test_the_score_is_the_cosine_whatever_the_length(self, index: VectorIndex) -> None:
         index.upsert([point("east", [5.0, 0, 0, 0]), point("both", NORTH_EAST), point("west", WEST)])
-        scores = {found.ref: found.score for found in index.search([0.1, 0, 0, 0], kind="fact", limit=5)}
+        scores = {found.ref: found.score for found in index.search([0.1, 0, 0, 0], Within(("fact",)), limit=5)}
         assert scores == pytest.approx({"east": 1.0, "both": 1 / sqrt(2), "west": -1.0}, abs=1e-6)
 
     def test_hits_carry_their_payload(self, index: VectorIndex) -> None:
         index.upsert([point("a", EAST, none=None, tags=["x", "y"], big=2**60, text="Ωμέγα 🦉")])
-        (found,) = index.search(EAST, kind="fact", limit=5)
+        (found,) = index.search(EAST, Within(("fact",)), limit=5)
         assert dict(found.payload) == dict(
             point("a", EAST, none=None, tags=["x", "y"], big=2**60, text="Ωμέγα 🦉").payload
         )
@@ -117,7 +47,7 @@ class TestPoints:
         index.upsert([point("a", EAST)])
         index.upsert([point("a", NORTH, note="new")])
         assert index.count() == 1
-        assert index.search(NORTH, kind="fact", limit=5)[0].score == pytest.approx(1.0, abs=1e-6)
+        assert index.search(NORTH, Within(("fact",)), limit=5)[0].score == pytest.approx(1.0, abs=1e-6)
         assert [payload["note"] for payload in index.scan()] == ["new"]
 
     def test_only_the_kind_asked_for_is_found(self, index: VectorIndex) -> None:
@@ -159,7 +89,7 @@ class TestPoints:
             index.upsert([point("a", [1.0, 0.0]), point("b", [0.0, 1.0])])
         assert refused.value.hint == "tht index rebuild"
         with pytest.raises(IndexUnavailable):
-            index.search([1.0, 0.0], kind="fact", limit=3)
+            index.search([1.0, 0.0], Within(("fact",)), limit=3)
         assert index.count() == 0
 
 
@@ -167,7 +97,7 @@ class TestOrder:
     def test_best_first_then_ref_then_chunk(self, index: VectorIndex) -> None:
         same = [("b", 1), ("c", 0), ("a", 0), ("b", 0), ("b", 10), ("b", 2)]
         index.upsert([point("z", EAST)] + [point(ref, NORTH_EAST, chunk=chunk) for ref, chunk in same])
-        found = [(one.ref, one.payload["chunk"]) for one in index.search(EAST, kind="fact", limit=10)]
+        found = [(one.ref, one.payload["chunk"]) for one in index.search(EAST, Within(("fact",)), limit=10)]
         assert found == [("z", 0), ("a", 0), ("b", 0), ("b", 1), ("b", 2), ("b", 10), ("c", 0)]
 
     def test_which_of_many_equals_are_kept_does_not_depend_on_the_engine(self, index: VectorIndex) -> None:
@@ -196,9 +126,9 @@ class TestOrder:
     def test_without_leaves_out_exactly_these_and_the_next_ones_move_up(self, index: VectorIndex) -> None:
         index.upsert([point(f"r{n:04d}", [1.0, n / 100, 0, 0], chunk=part) for n in range(200) for part in range(2)])
         without = [f"r{n:04d}" for n in range(0, 200, 2)] + ["never seen"]
-        found = index.search(EAST, kind="fact", limit=6, without=without)
+        found = index.search(EAST, Within(("fact",), without=tuple(without)), limit=6)
         assert [one.ref for one in found] == ["r0001", "r0001", "r0003", "r0003", "r0005", "r0005"]
-        assert index.search(EAST, kind="fact", limit=6, without=[f"r{n:04d}" for n in range(200)]) == []
+        assert index.search(EAST, Within(("fact",), without=tuple([f"r{n:04d}" for n in range(200)])), limit=6) == []
 
 
 def _cosine(one: list[float], other: list[float]) -> float:
@@ -218,7 +148,7 @@ class TestCheckpoint:
         assert index.count() == 0
         assert list(index.scan()) == []
         for kind in ("fact", "", "checkpoint"):
-            assert index.search(EAST, kind=kind, limit=5) == []
+            assert index.search(EAST, Within((kind,)), limit=5) == []
         index.upsert([point("a", EAST)])
         assert index.count() == 1
         assert [payload["ref"] for payload in index.scan()] == ["a"]
@@ -272,6 +202,17 @@ class TestGenerations:
         with _current(opener()) as current:
             assert refs(current, [1.0] * 8) == ["new"]
 
+    def test_who_has_one_open_can_tell_that_another_was_swapped_in(self, opener: Opener) -> None:
+        store = _with_current(opener, "old")
+        with _current(store) as old:
+            assert store.is_current(old)
+            fresh = store.begin(4)
+            assert not store.is_current(fresh)
+            store.swap(fresh)
+            assert not store.is_current(old)
+        with _current(store) as new:
+            assert store.is_current(new)
+
     def test_a_discarded_one_leaves_no_trace(self, opener: Opener) -> None:
         store = _with_current(opener, "old")
         store.discard(store.begin(4))
@@ -321,7 +262,7 @@ class TestGenerations:
             lambda: fresh.upsert([point("a", EAST)]),
             lambda: fresh.delete_refs(["a"]),
             lambda: fresh.save_checkpoint(SEEN),
-            lambda: fresh.search(EAST, kind="fact", limit=1),
+            lambda: fresh.search(EAST, Within(("fact",)), limit=1),
         ]
         for use in uses:
             with pytest.raises(IndexUnavailable):

@@ -15,8 +15,9 @@ from adapters.workspace import Workspace, create_workspace, make_views, open_wor
 from domain.memory import MemoryRecorded, NumberTaken, SourceAdded
 from domain.session import NewDecision
 from domain.session_events import ConceptClarified, MemoryPromoted
-from projections import registry
+from projections import fact_queries, registry
 from projections.loop import catch_up
+from projections.scope import everything
 from projections.view import ViewsFile
 
 ADA, BEA = By("human:ada", reason="reviewed"), By("human:bea", reason="reviewed")
@@ -126,7 +127,7 @@ def assert_goes_on(workspace: Workspace) -> None:
 
 
 def assert_index_follows(workspace: Workspace) -> None:
-    """After catching up the index holds exactly the live memories, each with its text as it is now."""
+    """After catching up the index holds exactly the live memories and facts, each with its text as it is now."""
     indexing = Indexing(workspace)
     reached = indexing.catch_up()
     assert reached.position == workspace.ledger.head().position
@@ -135,7 +136,9 @@ def assert_index_follows(workspace: Workspace) -> None:
     assert status.drift is not None
     assert not status.drift.found, status.drift
     assert status.drift.behind == ()
-    assert status.drift.covered == status.drift.live == registry.list_entries(workspace.file.db, status="live")[1]
+    memories = registry.list_entries(workspace.file.db, status="live")[1]
+    facts = sum(1 for _ in fact_queries.all_live(workspace.file.db, everything()))
+    assert status.drift.kinds == {"memory": (memories, memories), "fact": (facts, facts)}
 
 
 def assert_seqs_count(workspace: Workspace, session_id: str, decisions: int) -> None:

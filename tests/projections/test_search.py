@@ -9,9 +9,9 @@ import pytest
 
 from adapters.qdrant_edge import EdgeStore
 from domain.memory import MemoryRecorded, Source, memory_stream
-from projections.index.follow import memory_ref
 from projections.index.points import point_id
 from projections.index.port import Point, VectorIndex
+from projections.index.records import memory_ref
 from projections.loop import rebuild
 from projections.search import Hit, by_vector, by_words
 from projections.similar import words_of

@@ -1,0 +1,62 @@
+"""The vector voice of one search: by the index, or by a scan over cached vectors where the index cannot answer."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from adapters import exact
+from adapters.indexing import Asked
+from adapters.vector_cache import CachedEmbedder
+from projections.index.port import Found, Vector, Within
+from projections.recall.question import Question
+from projections.recall.records import sources, texts
+
+CHUNKS = 4  # of one record that may be among the nearest
+
+
+def within(asked: Question) -> Within:
+    """What the index knows of who may answer; the rest is asked of the views."""
+    return Within(
+        asked.kinds,
+        asked.wanted.domain,
+        asked.wanted.repo,
+        asked.scope.closed,
+        asked.scope.opened,
+        tuple(sorted(asked.without)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMeaning:
+    """Nominations by the vector index, with vectors, so that likeness can be told."""
+
+    asked: Asked
+    within: Within
+
+    def nearest(self, count: int) -> Sequence[Found]:
+        return self.asked.index.search(self.asked.vector, self.within, limit=count, with_vectors=True)
+
+    def of(self, refs: Sequence[str]) -> Sequence[Found]:
+        only = replace(self.within, only=tuple(refs))
+        return self.asked.index.search(self.asked.vector, only, limit=CHUNKS * len(refs), with_vectors=True)
+
+
+@dataclass(frozen=True)
+class ScanMeaning:
+    """Nominations among all that may answer, by their cached vectors; what has none is left to the other voices."""
+
+    embedder: CachedEmbedder
+    vector: Vector
+    db: sqlite3.Connection
+    question: Question
+
+    def nearest(self, count: int) -> Sequence[Found]:
+        pairs = texts(self.db, sources(self.question), self.question)
+        return exact.nearest(self.embedder, self.vector, pairs, limit=count)[0]
+
+    def of(self, refs: Sequence[str]) -> Sequence[Found]:
+        wanted = frozenset(refs)
+        pairs = ((ref, text) for ref, text in texts(self.db, sources(self.question), self.question) if ref in wanted)
+        return exact.nearest(self.embedder, self.vector, pairs, limit=len(wanted))[0]

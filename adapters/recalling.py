@@ -1,0 +1,239 @@
+"""Recall for every interface: commands, agents' tools and pages ask this one function, and get the same ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.fact_reading import NOW, FactReading, Moment, Seen, log_shown
+from adapters.indexing import Indexing
+from adapters.knowledge import curves, named_repo, scope_for
+from adapters.ledger import By
+from adapters.meaning import IndexMeaning, ScanMeaning, within
+from adapters.sessions import Sessions
+from adapters.workspace import Workspace
+from domain.errors import InvalidInput, OtherHistory, Unavailable
+from domain.event import iso_utc
+from domain.language import fold, language_of
+from projections.fact_queries import FactRow
+from projections.index.records import changed_since
+from projections.index.port import Embedder
+from projections.notes import ItemRow
+from projections.recall.dates import Window
+from projections.recall.engine import Meaning, Ranking, rank
+from projections.recall.intent import Intent
+from projections.recall.question import Question, accept_kinds, accept_mode, ref_of
+from projections.recall.shown import Shown, with_records
+from projections.recall.weights import BY_INTENT, Weights, parse_voices
+from projections.scope import Reader
+
+MOST = 1_000  # hits of one answer
+VOICES = {
+    "keyword": ("lexical",),
+    "semantic": ("lexical", "vector"),
+    "hybrid": ("lexical", "vector", "temporal", "graph"),
+}
+RAN = "ran"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search found, and what it rests on.
+
+    `voices`: of each that the mode has, that it ran, or why not. `index_position` is -1 when no index was asked.
+    `cursor` asks for what comes after these hits, empty when nothing does. `coverage`: how well the model knows the
+    question's language, 0 to 1; None when no model was asked. `remembered`: what the reader itself keeps in mind.
+    """
+
+    hits: tuple[Shown, ...]
+    kind: str
+    mode: str
+    intent: Intent
+    window: Window | None
+    voices: dict[str, str]
+    index_position: int
+    ledger_position: int
+    language: str
+    coverage: float | None
+    truncated: bool
+    cursor: str
+    denied: str
+    notice: str
+    explain: bool = False
+    remembered: tuple[ItemRow, ...] = ()
+
+    @property
+    def facts(self) -> tuple[FactRow, ...]:
+        return tuple(hit.record for hit in self.hits if isinstance(hit.record, FactRow))
+
+    def as_json(self) -> dict[str, Any]:
+        span = self.window and {"from": iso_utc(self.window.start), "until": iso_utc(self.window.end)}
+        return {
+            "hits": [hit.as_json(explain=self.explain) for hit in self.hits],
+            "kind": self.kind,
+            "mode": self.mode,
+            "intent": self.intent,
+            "window": span,
+            "voices": self.voices,
+            "language": {"question": self.language, "coverage": self.coverage},
+            "index": {"position": self.index_position, "ledger": self.ledger_position},
+            "truncated": self.truncated,
+            "cursor": self.cursor or None,
+            "denied": self.denied or None,
+            "notice": self.notice,
+        } | ({"remembered": [item.as_json() for item in self.remembered]} if self.remembered else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How far the index was that was asked (-1: none), how well its model knows the language, or why it is silent."""
+
+    position: int = -1
+    coverage: float | None = None
+    silent: str = ""
+    hint: str = ""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """Searches a workspace for one reader. `indexing`: kept by a process that answers many questions."""
+
+    workspace: Workspace
+    reader: Reader
+    indexing: Indexing | None = None
+
+    def search(
+        self,
+        question: str,
+        by: By,
+        *,
+        kind: str = "fact",
+        mode: str = "hybrid",
+        limit: int = 5,
+        cursor: str = "",
+        domain: str = "",
+        repo: str = "",
+        session_id: str = "",
+        moment: Moment = NOW,
+        explain: bool = False,
+        **wanted: str,
+    ) -> Answer:
+        """The records that a question is about, best first, after all filters; ids of what was shown are recorded.
+
+        `kind`: fact, memory or all; `mode`: keyword, semantic or hybrid. `repo` (slug or owner/name) puts a
+        repository's facts first. `session_id`: leave out the memories that session has decided about. `wanted`:
+        `topic`, `author` of facts. InvalidInput for what is not known, AccessDenied for a domain that is closed.
+        """
+        kinds, accepted = accept_kinds(kind), accept_mode(mode)
+        if not 1 <= limit <= MOST:
+            raise InvalidInput(f"limit is a number from 1 to {MOST:,}, not {limit}")
+        if domain and "fact" not in kinds:
+            raise InvalidInput("memories belong to no domain", "leave the domain out, or ask for facts")
+        reading = FactReading(self.workspace, self.reader)
+        without = self._decided(session_id)
+        slug = named_repo(self.workspace, repo, scope_for(self.workspace, self.reader))
+        if wanted or domain:
+            kinds = ("fact",)
+        with reading.seen(moment, **reading.named(wanted | ({"domain": domain} if domain else {}), repo)) as seen:
+            asked = Question(
+                question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), slug, without,
+                curves(self.workspace),
+            )  # fmt: skip
+            answer = self._answer(asked, seen, moment, explain)
+            if moment == NOW and "fact" in kinds:
+                answer = replace(answer, remembered=reading.remembered(seen, question))
+        if answer.hits and not by.dry_run:
+            self._log(answer, by, session_id)
+        return answer
+
+    # -- parts
+
+    def _answer(self, asked: Question, seen: Seen, moment: Moment, explain: bool) -> Answer:
+        language = language_of(fold(asked.text[:1_000]))
+        ranking, heard = self._ranked(asked, seen, moment, language)
+        voices = dict.fromkeys(VOICES[asked.mode], RAN)
+        notices = list(heard.notices)
+        if "vector" in voices and heard.silent:
+            voices["vector"] = f"unavailable: {heard.silent}"
+            notices.append(f"answered without vectors: {heard.silent}" + (f" ({heard.hint})" if heard.hint else ""))
+        return Answer(
+            tuple(with_records(seen.db, ranking.hits, asked.offset + 1)),
+            "all" if len(asked.kinds) > 1 else asked.kinds[0],
+            asked.mode,
+            ranking.intent,
+            ranking.window,
+            voices,
+            heard.position,
+            self.workspace.ledger.head().position,
+            language,
+            heard.coverage,
+            ranking.more,
+            str(asked.offset + asked.limit) if ranking.more else "",
+            seen.scope.denied if "fact" in asked.kinds else "",
+            "; ".join(notices),
+            explain,
+        )
+
+    def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Ranking, Heard]:
+        """By every voice of the mode; by the others where the model or the index fails, at whatever step."""
+        weights = Weights(self._by_intent())
+        indexing, heard = self.indexing or Indexing(self.workspace), Heard()
+        if asked.mode != "keyword":
+            try:
+                with self._meaning(asked, seen, moment, indexing) as (meaning, heard, embedder):
+                    heard = replace(heard, coverage=indexing.coverage(embedder, language))
+                    known = replace(weights, coverage=heard.coverage or 0.0)
+                    return rank(seen.db, replace(asked, weights=known), meaning), heard
+            except (Unavailable, OtherHistory) as error:
+                heard = Heard(silent=error.message, hint=error.hint)
+        return rank(seen.db, replace(asked, weights=weights)), heard
+
+    @contextmanager
+    def _meaning(
+        self, asked: Question, seen: Seen, moment: Moment, indexing: Indexing
+    ) -> Iterator[tuple[Meaning, Heard, Embedder]]:
+        """The vector voice, open while it is asked: the index; cached vectors as of another time, or without engine."""
+        if moment != NOW or not indexing.has_engine:
+            embedder = indexing.embedder
+            scan = ScanMeaning(embedder, embedder.embed_query(asked.text), seen.db, asked)
+            engine = () if moment != NOW else ("no vector engine on this platform: the cached vectors were scanned",)
+            yield scan, Heard(notices=engine), embedder
+            return
+        with indexing.asked(asked.text) as found:
+            yield IndexMeaning(found, within(asked)), self._standing(found.checkpoint.position), found.embedder
+
+    def _standing(self, position: int) -> Heard:
+        head = self.workspace.ledger.head().position
+        late = len(changed_since(self.workspace.file.db, position)) if position < head else 0
+        if not late:
+            return Heard(position)
+        waiting = f"{late:,} changed records wait for it, found by words (tht index rebuild)"
+        return Heard(position, notices=(f"index at {position:,} of {head:,}", waiting))
+
+    def _by_intent(self) -> dict[Intent, Any]:
+        config = self.workspace.config
+        return {intent: parse_voices(config.value(f"recall.weights.{intent}")) for intent in BY_INTENT}
+
+    def _decided(self, session_id: str) -> frozenset[str]:
+        if not session_id:
+            return frozenset()
+        decided = Sessions(self.workspace).get(session_id).decided_memories
+        return frozenset(ref_of("memory", one) for one in decided)
+
+    def _log(self, answer: Answer, by: By, session_id: str) -> None:
+        shown = [hit.id for hit in answer.hits if hit.hit.candidate.kind == "fact"]
+        memories = [hit.ref for hit in answer.hits if hit.hit.candidate.kind == "memory"]
+        log_shown(self.workspace, by, shown, "search", session_id)
+        log_shown(self.workspace, by, memories, "memory", session_id, memories=True)
+
+
+def _offset(cursor: str) -> int:
+    """How many hits a cursor passes over. InvalidInput for what no answer gave."""
+    if not cursor:
+        return 0
+    if not cursor.isdecimal() or len(cursor) > 6:
+        raise InvalidInput(f"{cursor!r} is no cursor", "give the one of the answer before, and the same question")
+    return int(cursor)

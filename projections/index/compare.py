@@ -1,0 +1,79 @@
+"""The index compared with what it must hold: missing, stale, orphan, and how many live records have their vectors."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from projections.index import records
+from projections.index.port import FACT, MEMORY, Checkpoint, VectorIndex, Within
+
+PLURAL = {MEMORY: "memories", FACT: "facts"}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDrift:
+    """How index and views differ at the index's position, as refs; `behind`: changed since, so not compared.
+
+    `kinds`: how many records of each kind are covered, and how many are live.
+    """
+
+    missing: tuple[str, ...]
+    stale: tuple[str, ...]
+    orphan: tuple[str, ...]
+    behind: tuple[str, ...]
+    covered: int
+    live: int
+    deaf: bool = False  # it holds points, and a search finds none of them
+    kinds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def found(self) -> bool:
+        return bool(self.missing or self.stale or self.orphan or self.deaf)
+
+    @property
+    def coverage(self) -> dict[str, object]:
+        """As JSON: in all, and for `memories` and `facts`."""
+        each = {PLURAL[kind]: {"covered": covered, "live": live} for kind, (covered, live) in self.kinds.items()}
+        return {"covered": self.covered, "live": self.live, **each}
+
+    def __str__(self) -> str:
+        if self.deaf:
+            return "it holds points that no search finds"
+        parts = (("missing", self.missing), ("stale", self.stale), ("orphan", self.orphan))
+        return "; ".join(f"{word}: {', '.join(refs[:5])}" for word, refs in parts if refs)
+
+
+def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
+    """Index and views as sets of (ref, content hash)."""
+    checkpoint = index.checkpoint()
+    position = checkpoint.position if checkpoint else 0
+    behind = frozenset(ref for ref, _ in records.changed_since(db, position))
+    wanted = dict(records.live_hashes(db))
+    held: dict[str, set[str]] = {}
+    for payload in index.scan():
+        held.setdefault(str(payload["ref"]), set()).add(str(payload["content_hash"]))
+    live = Counter(records.kind_of(ref) for ref in wanted)
+    covered = Counter(records.kind_of(ref) for ref in wanted if held.get(ref) == {wanted[ref]})
+    return IndexDrift(
+        missing=_sorted(ref for ref in wanted if ref not in held and ref not in behind),
+        stale=_sorted(ref for ref in wanted if ref in held and held[ref] != {wanted[ref]} and ref not in behind),
+        orphan=_sorted(ref for ref in held if ref not in wanted and ref not in behind),
+        behind=_sorted(behind),
+        covered=covered.total(),
+        live=live.total(),
+        deaf=bool(held) and checkpoint is not None and not _hears(index, checkpoint),
+        kinds={kind: (covered[kind], live[kind]) for kind in PLURAL},
+    )
+
+
+def _hears(index: VectorIndex, checkpoint: Checkpoint) -> bool:
+    """Whether a search finds anything: an engine may open damaged vectors without complaint and find nothing."""
+    dimension = int(checkpoint.fingerprint.rpartition("/")[2])
+    return bool(index.search([1.0] * dimension, Within(), limit=1))
+
+
+def _sorted(refs: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(refs))

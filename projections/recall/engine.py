@@ -1,0 +1,287 @@
+"""The recall engine: one ranking for memories and facts, for people's pages and agents' tools.
+
+Voices nominate, evidence is added up, then come decay, confidence and the caller's repository, and last diversity.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from domain.decay import hours_between, recall_factor
+from projections.index.port import Found
+from projections.lexical import plain_words
+from projections.recall import graph, temporal
+from projections.recall.dates import Window, window_of
+from projections.recall.diversity import alike_by_vector, alike_by_words, diversified
+from projections.recall.evidence import Evidence, Heard, lexical_evidence, relevance, weigh
+from projections.recall.intent import Intent, intent_of
+from projections.recall.likeness import likeness
+from projections.recall.question import Candidate, Question
+from projections.recall.records import Source, by_words, may_answer, sources
+
+BY_WORDS = 100  # records that words nominate, at least
+BY_MEANING = 50  # records that meaning nominates, at least
+OWN_REPO = 1.35  # what a record of the caller's repository counts for
+RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
+
+
+class Meaning(Protocol):
+    """The vector voice of one question: it nominates, and knows what is alike."""
+
+    def nearest(self, count: int) -> Sequence[Found]:
+        """The `count` nearest points, best first, filtered by what the index knows; fewer when that is all."""
+
+    def of(self, refs: Sequence[str]) -> Sequence[Found]:
+        """The points of some records, with their cosine and their vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """How a hit came to its rank. Ranks begin at 1 and are None where a voice did not nominate it.
+
+    `evidence`: in standard deviations, by voice; `relevance` 0 to 1; `score` = relevance × decay × confidence × boost;
+    `diversity`: what it paid for being like what stands above it.
+    """
+
+    scores: Mapping[str, float]
+    ranks: Mapping[str, int]
+    evidence: Evidence | None
+    relevance: float
+    decay: float
+    confidence: float
+    boost: float
+    diversity: float
+    via: str
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "voices": {
+                voice: {"rank": self.ranks[voice], "score": round(self.scores[voice], 6)} for voice in self.ranks
+            },
+            "evidence": None
+            if self.evidence is None
+            else {
+                voice: round(getattr(self.evidence, voice), 4)
+                for voice in ("lexical", "vector", "temporal", "graph", "total")
+            },
+            "relevance": round(self.relevance, 6),
+            "decay": round(self.decay, 6),
+            "confidence": round(self.confidence, 6),
+            "boost": self.boost,
+            "diversity": round(self.diversity, 6),
+            "via": self.via or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that answers; `score` 0 to 1.35."""
+
+    candidate: Candidate
+    score: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The hits of one page, best first; `more`: whether others come after them."""
+
+    hits: tuple[Hit, ...]
+    more: bool
+    intent: Intent
+    window: Window | None
+
+
+@dataclass(slots=True)
+class Pool:
+    """The candidates of a question and what was heard of each, by ref, in the order in which they were nominated."""
+
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    heard: dict[str, Heard] = field(default_factory=dict)
+    vectors: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def add(self, candidate: Candidate) -> Heard:
+        self.candidates.setdefault(candidate.ref, candidate)
+        return self.heard.setdefault(candidate.ref, Heard())
+
+
+def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = None) -> Ranking:
+    """The best records for a question. Without `meaning` the vector voice is silent. Two runs give the same answer."""
+    intent, pool, kinds = intent_of(question.text), Pool(), sources(question)
+    window = window_of(question.text, question.now) if question.mode == "hybrid" else None
+    if question.limit < 1:
+        return Ranking((), False, intent, window)
+    depth = question.offset + question.limit + 1
+    for source in kinds:
+        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * depth)):
+            pool.add(candidate).words = score
+    if meaning is not None and question.mode != "keyword":
+        _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * depth))
+    _compare_letters(question, pool)
+    if question.mode == "semantic":
+        return _fused_by_rank(question, pool, intent)
+    if question.mode == "hybrid":
+        _add_by_time(db, kinds, question, pool, window)
+        _add_by_links(db, kinds, question, pool, intent)
+    return _ranked(question, pool, intent, window)
+
+
+# -- nominating --------------------------------------------------------------------------------------------------------
+
+
+def _listen(
+    db: sqlite3.Connection, kinds: Sequence[Source], question: Question, meaning: Meaning, pool: Pool, enough: int
+) -> None:
+    """Nominations by meaning, more of them until enough may answer; then the cosines of what words nominated."""
+    wanted = enough
+    while True:
+        found = meaning.nearest(wanted)
+        allowed = may_answer(db, kinds, question, {one.ref for one in found})
+        if len(allowed) >= enough or len(found) < wanted:
+            break
+        wanted *= 4
+    missing = sorted(ref for ref in pool.candidates if ref not in allowed)
+    for one in (*found, *(meaning.of(missing) if missing else ())):
+        candidate = allowed.get(one.ref) or pool.candidates.get(one.ref)
+        if candidate is None:
+            continue
+        heard = pool.add(candidate)
+        if heard.cosine is None or one.score > heard.cosine:
+            heard.cosine = one.score
+            if one.vector is not None:
+                pool.vectors[one.ref] = one.vector
+
+
+def _compare_letters(question: Question, pool: Pool) -> None:
+    texts = [candidate.words for candidate in pool.candidates.values()]
+    for heard, score in zip(pool.heard.values(), likeness(plain_words(question.text), texts), strict=True):
+        heard.letters = score
+
+
+def _add_by_time(
+    db: sqlite3.Connection, kinds: Sequence[Source], question: Question, pool: Pool, window: Window | None
+) -> None:
+    for candidate in temporal.nominated(db, kinds, question, window):
+        pool.add(candidate)
+    for ref, candidate in pool.candidates.items():
+        heard = pool.heard[ref]
+        if window is None:
+            heard.time = temporal.recency(candidate, question.now)
+        elif temporal.within(candidate, window):
+            heard.time, heard.in_window = 1.0, True
+
+
+def _add_by_links(
+    db: sqlite3.Connection, kinds: Sequence[Source], question: Question, pool: Pool, intent: Intent
+) -> None:
+    told = [ref for ref, heard in pool.heard.items() if heard.told]
+    found = weigh([pool.heard[ref] for ref in told], question.weights.by_intent[intent], question.weights.coverage)
+    strengths = relevance([one.total for one in found])
+    best = sorted(zip(told, strengths, strict=True), key=lambda one: (-one[1], one[0]))[: graph.SEEDS]
+    for reached in graph.linked(db, kinds, question, dict(best)).values():
+        heard = pool.add(reached.candidate)
+        heard.link, heard.via = reached.strength, reached.via
+
+
+# -- ranking -----------------------------------------------------------------------------------------------------------
+
+
+def _ranked(question: Question, pool: Pool, intent: Intent, window: Window | None) -> Ranking:
+    refs = list(pool.candidates)
+    heard = [pool.heard[ref] for ref in refs]
+    if question.mode == "keyword":
+        evidence = [Evidence(one, 0.0, 0.0, 0.0, one) for one in lexical_evidence(heard)]
+    else:
+        evidence = weigh(heard, question.weights.by_intent[intent], question.weights.coverage)
+    ranks = _ranks(pool)
+    hits = []
+    for ref, found, share in zip(refs, evidence, relevance([one.total for one in evidence]), strict=True):
+        candidate = pool.candidates[ref]
+        decay = _decay(candidate, question)
+        sure = 0.8 + 0.2 * candidate.confidence
+        boost = OWN_REPO if question.repo and candidate.domain.startswith(f"repo:{question.repo}/") else 1.0
+        why = Why(_scores(pool.heard[ref]), ranks[ref], found, share, decay, sure, boost, 0.0, pool.heard[ref].via)
+        hits.append(Hit(candidate, share * decay * sure * boost, why))
+    hits.sort(key=_order)
+    if question.mode == "hybrid":
+        hits = _diverse(hits, pool, question.offset + question.limit + 1)
+    return _page(hits, question, intent, window)
+
+
+def _order(hit: Hit) -> tuple[float, str]:
+    return (-round(hit.score, 9), hit.candidate.ref)
+
+
+def _decay(candidate: Candidate, question: Question) -> float:
+    """What age leaves of a fact. A memory was approved by a person and holds until one retires it."""
+    if not candidate.memory_type:
+        return 1.0
+    age = hours_between(datetime.fromisoformat(candidate.active_at), question.now)
+    return recall_factor(candidate.memory_type, age, question.curves)
+
+
+def _diverse(hits: Sequence[Hit], pool: Pool, count: int) -> list[Hit]:
+    def alike(one: int, other: int) -> float:
+        first, second = hits[one].candidate, hits[other].candidate
+        own, theirs = pool.vectors.get(first.ref), pool.vectors.get(second.ref)
+        if own is not None and theirs is not None:
+            return alike_by_vector(own, theirs)
+        return alike_by_words(first.words, second.words)
+
+    logarithms = [math.log(max(hit.score, 1e-12)) for hit in hits]
+    return [
+        replace(hits[place], why=replace(hits[place].why, diversity=paid))
+        for place, paid in diversified(logarithms, alike, count)
+    ]
+
+
+def _fused_by_rank(question: Question, pool: Pool, intent: Intent) -> Ranking:
+    """Mode `semantic`: reciprocal ranks of the lexical and the vector voice, neither decayed nor diversified.
+
+    Meaning counts as much as the model knows the question's language: an English model does not spoil Greek.
+    """
+    parts = {"lexical": 1.0, "vector": question.weights.coverage}
+    refs = list(pool.candidates)
+    lexical = lexical_evidence([pool.heard[ref] for ref in refs])
+    words = {ref: one for ref, one in zip(refs, lexical, strict=True) if pool.heard[ref].words > 0}
+    cosines = {ref: score for ref in refs if (score := pool.heard[ref].cosine) is not None}
+    ranks: dict[str, dict[str, int]] = {ref: {} for ref in refs}
+    for voice, scores in (("lexical", words), ("vector", cosines)):
+        for number, ref in enumerate(sorted(scores, key=lambda one: (-round(scores[one], 9), one)), 1):
+            ranks[ref][voice] = number
+    hits = []
+    for ref in refs:
+        score = math.fsum(parts[voice] / (RANK_CONSTANT + number) for voice, number in ranks[ref].items())
+        why = Why(_scores(pool.heard[ref]), ranks[ref], None, score, 1.0, 1.0, 1.0, 0.0, "")
+        hits.append(Hit(pool.candidates[ref], score, why))
+    return _page(sorted(hits, key=_order), question, intent, None)
+
+
+def _page(hits: Sequence[Hit], question: Question, intent: Intent, window: Window | None) -> Ranking:
+    until = question.offset + question.limit
+    return Ranking(tuple(hits[question.offset : until]), len(hits) > until, intent, window)
+
+
+def _scores(heard: Heard) -> dict[str, float]:
+    cosine = 0.0 if heard.cosine is None else heard.cosine
+    return {"lexical": heard.words, "vector": cosine, "temporal": heard.time, "graph": heard.link}
+
+
+def _ranks(pool: Pool) -> dict[str, dict[str, int]]:
+    """The rank of each candidate in each voice that speaks for it."""
+    ranks: dict[str, dict[str, int]] = {ref: {} for ref in pool.candidates}
+    for voice in ("lexical", "vector", "temporal", "graph"):
+        scored = {ref: _scores(heard)[voice] for ref, heard in pool.heard.items()}
+        speaking = [ref for ref, score in scored.items() if score > 0]
+        for number, ref in enumerate(_best_first(speaking, scored), 1):
+            ranks[ref][voice] = number
+    return ranks
+
+
+def _best_first(refs: Iterable[str], scores: Mapping[str, float]) -> list[str]:
+    return sorted(refs, key=lambda ref: (-round(scores[ref], 9), ref))
