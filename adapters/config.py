@@ -14,9 +14,9 @@ from urllib.parse import urlsplit, urlunsplit
 import tomli_w
 
 from adapters.files import replace_file
-from projections.recall.weights import BY_INTENT, parse_voices
 from domain.decay import CURVES, parse_curve
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
+from projections.recall.weights import BY_INTENT, parse_voices
 
 Value = str | bool | int | float
 Origin = Literal["default", "config.toml", "environment"]

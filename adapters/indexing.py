@@ -1,30 +1,22 @@
-"""The vector index of a workspace: its store and embedder, catching up, rebuilding, status, and search."""
+"""The vector index of a workspace: its store and embedder, catching up, rebuilding, status, and what a search asks of it."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from adapters.ledger import By, Draft
-from adapters.sessions import Sessions
 from adapters.workspace import Workspace
-from domain.errors import IndexUnavailable, InvalidInput, ModelUnavailable, OtherHistory, ThtError, Unavailable
-from domain.recall import MemoriesShown, reads_stream
-from projections import search
+from domain.errors import IndexUnavailable, ModelUnavailable, ThtError, Unavailable
 from projections.index.compare import IndexDrift, compare
 from projections.index.follow import VERSION, catch_up_index, other_version, rebuild_index, require_own_history
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
-from projections.index.records import memory_ref
 from projections.loop import Progress
-from projections.registry import changed_since
-from projections.search import Hit
 
 if TYPE_CHECKING:
     from adapters.vector_cache import CachedEmbedder
@@ -76,25 +68,6 @@ class Rebuilt:
 
     def as_json(self) -> dict[str, Any]:
         return {"points": self.points, "embedded": self.embedded, "cached": self.cached, "notice": self.notice}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a search found. `voices` says of each voice that it ran, or why not; positions are -1 when unknown."""
-
-    hits: tuple[Hit, ...]
-    index_position: int
-    ledger_position: int
-    voices: dict[str, str]
-    notice: str
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "hits": [hit.as_json() for hit in self.hits],
-            "index": {"position": self.index_position, "ledger": self.ledger_position},
-            "voices": self.voices,
-            "notice": self.notice,
-        }
 
 
 class Indexing:
@@ -216,57 +189,12 @@ class Indexing:
         except Unavailable as error:
             return IndexStatus(engine, None, None, model, f"{error.message}; {error.hint}".rstrip("; "))
 
-    def search(
-        self,
-        question: str,
-        by: By,
-        *,
-        session_id: str = "",
-        limit: int = 5,
-    ) -> Answer:
-        """The live memories for a question, without those decided in the session; by words alone if it must."""
-        if limit < 1:
-            raise InvalidInput("--limit must be at least 1")
-        without: Collection[str] = frozenset()
-        if session_id:
-            without = Sessions(self.workspace).get(session_id).decided_memories
-        answer = self._answer(question, limit, without)
-        answer = replace(answer, hits=tuple(search.flagged(self.workspace.file.db, answer.hits)))
-        if answer.hits and self.workspace.config.value("recall.log") and not by.dry_run:
-            self._log(answer, by, session_id)
-        return answer
-
     # -- parts
-
-    def _answer(self, question: str, limit: int, without: Collection[str]) -> Answer:
-        db = self.workspace.caught_up()
-        ledger_position = self.workspace.ledger.head().position
-        lexical = search.by_words(db, question, limit=limit, without=without)
-        try:
-            nearest, reached = self._by_vector(question, limit, without)
-        except (Unavailable, OtherHistory) as error:
-            voices = {"lexical": "ran", "vector": f"unavailable: {error.message}"}
-            notice = f"answered without vectors: {error.message}" + (f" ({error.hint})" if error.hint else "")
-            return Answer(tuple(lexical), -1, ledger_position, voices, notice)
-        found = {hit.record.id for hit in nearest}
-        late = {memory_id for memory_id, _ in changed_since(db, reached)}
-        missed = [hit for hit in lexical if hit.record.id not in found and hit.record.id in late]
-        notice = "" if reached >= ledger_position else f"index at {reached:,} of {ledger_position:,}"
-        if late:
-            notice += f"; {len(late):,} changed memories wait for it, found by words (tht index rebuild)"
-        voices = {"lexical": "ran", "vector": "ran"}
-        return Answer(tuple(_by_turns(nearest, missed, limit)), reached, ledger_position, voices, notice)
 
     def _look(self) -> Checkpoint:
         """What the index was made with. Opening a large one takes long, so it is asked once."""
         with self._open() as index:
             return _completed(index)
-
-    def _by_vector(self, question: str, limit: int, without: Collection[str]) -> tuple[list[Hit], int]:
-        with self.asked(question) as asked:
-            db = self.workspace.file.db
-            nearest = search.by_vector(db, asked.index, asked.vector, limit=limit, without=without)
-            return nearest, asked.checkpoint.position
 
     def _follow(
         self,
@@ -345,24 +273,6 @@ class Indexing:
             self.store.discard(fresh)
             raise
         self.store.swap(fresh)
-
-    def _log(self, answer: Answer, by: By, session_id: str) -> None:
-        shown = MemoriesShown(
-            refs=tuple(memory_ref(hit.record.id) for hit in answer.hits), session_id=session_id, mode="memory"
-        )
-
-        def work(draft: Draft) -> None:
-            stream = reads_stream(by.actor)
-            draft.last(stream)
-            draft.append(stream, (shown,))
-
-        self.workspace.ledger.transact(work, By(by.actor, by.role), ("recall", session_id))
-
-
-def _by_turns(nearest: Sequence[Hit], missed: Sequence[Hit], limit: int) -> list[Hit]:
-    """Both voices' hits in turn, `limit` in all: their scores do not compare, and neither pushes out the other."""
-    turns = zip_longest(nearest, missed)
-    return [hit for pair in turns for hit in pair if hit is not None][:limit]
 
 
 def _completed(index: VectorIndex) -> Checkpoint:

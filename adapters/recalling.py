@@ -18,8 +18,8 @@ from domain.errors import InvalidInput, OtherHistory, Unavailable
 from domain.event import iso_utc
 from domain.language import fold, language_of
 from projections.fact_queries import FactRow
-from projections.index.records import changed_since
 from projections.index.port import Embedder
+from projections.index.records import changed_since
 from projections.notes import ItemRow
 from projections.recall.dates import Window
 from projections.recall.engine import Meaning, Ranking, rank

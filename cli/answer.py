@@ -28,9 +28,11 @@ VOICES = {"lexical": "words", "vector": "meaning", "temporal": "time", "graph": 
 def searching(command: F) -> F:
     """Options of every search: passed as `mode`, `limit`, `cursor`, `explain`."""
     options = (
-        click.option("--mode", default="hybrid", show_default=True, metavar="MODE", help="keyword, semantic or hybrid."),
+        click.option(
+            "--mode", default="hybrid", show_default=True, metavar="MODE", help="keyword, semantic or hybrid."
+        ),
         click.option("--limit", type=click.IntRange(1, MOST), default=5, show_default=True, help="How many at most."),
-        click.option("--cursor", default="", metavar="CURSOR", help="Go on where the answer before says that it stops."),
+        click.option("--cursor", default="", metavar="CURSOR", help="Go on where the answer before stops."),
         click.option("--explain", is_flag=True, help="Say of each hit why it has its rank."),
     )
     for option in reversed(options):
@@ -52,7 +54,7 @@ def show_answer(run: Run, answer: Answer) -> None:
 
 
 def _table(answer: Answer) -> RenderableType:
-    kinds = {hit.hit.candidate.kind for hit in answer.hits} or {answer.kind}
+    kinds = {str(hit.hit.candidate.kind) for hit in answer.hits} or {answer.kind}
     (kind, *more) = sorted(kinds)
     title = " and ".join(TITLES[one] for one in sorted(kinds))
     cut = f"more: --cursor {answer.cursor}" if answer.cursor else ""

@@ -45,7 +45,9 @@ fact_command.add_command(propose)
 
 @fact_command.command("search")
 @click.argument("question")
-@click.option("--kind", default="fact", show_default=True, metavar="KIND", help="What to look for: fact, memory or all.")
+@click.option(
+    "--kind", default="fact", show_default=True, metavar="KIND", help="What to look for: fact, memory or all."
+)
 @searching
 @domain_option
 @repo_option

@@ -241,7 +241,16 @@ def _erase(db: sqlite3.Connection, fact_id: str, envelope: Envelope) -> None:
         f"UPDATE {FACTS} SET content = ?, words = ?, stems = ?, content_hash = ?, about = '', status = 'erased',"
         " superseded_by = '', ended_for = 'erased', ended_by = ?, ended_reason = ?, held_until = NULL,"
         " changed_position = ? WHERE id = ?",
-        (ERASED, NO_WORDS.words, NO_WORDS.stems, ERASED_HASH, envelope.actor, envelope.reason, envelope.position, fact_id),
+        (
+            ERASED,
+            NO_WORDS.words,
+            NO_WORDS.stems,
+            ERASED_HASH,
+            envelope.actor,
+            envelope.reason,
+            envelope.position,
+            fact_id,
+        ),
     )
     _look_up(db, row["position"], NO_WORDS.words, NO_WORDS.stems)
     _let_go(db, row)

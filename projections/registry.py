@@ -207,7 +207,7 @@ def _erase(db: sqlite3.Connection, memory_id: str) -> None:
     )
 
 
-def _look_up(db: sqlite3.Connection, number: int, found: Lexical) -> None:
+def _look_up(db: sqlite3.Connection, number: int | None, found: Lexical) -> None:
     db.execute(f"INSERT INTO {TEXT} (rowid, words, stems) VALUES (?, ?, ?)", (number, found.words, found.stems))
 
 
