@@ -1,4 +1,4 @@
-"""The vector index of a workspace: its store and embedder, catching up, rebuilding, status, and what a search asks of it."""
+"""The vector index of a workspace: its store and embedder, catching up, rebuilding, status, and what a search asks."""
 
 from __future__ import annotations
 
