@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +36,7 @@ VOICES = {
     "hybrid": ("lexical", "vector", "temporal", "graph"),
 }
 RAN = "ran"
+FILTERS = ("topic", "author")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +131,16 @@ class Recalling:
         kinds, accepted = accept_kinds(kind), accept_mode(mode)
         if not 1 <= limit <= MOST:
             raise InvalidInput(f"limit is a number from 1 to {MOST:,}, not {limit}")
-        if domain and "fact" not in kinds:
-            raise InvalidInput("memories belong to no domain", "leave the domain out, or ask for facts")
+        _require_filters(wanted)
+        wanted = {name: value for name, value in (wanted | {"domain": domain}).items() if value}
+        if wanted and "fact" not in kinds:
+            raise InvalidInput(f"memories have no {' and no '.join(wanted)}", "leave it out, or ask for facts")
         reading = FactReading(self.workspace, self.reader)
         without = self._decided(session_id)
         slug = named_repo(self.workspace, repo, scope_for(self.workspace, self.reader))
-        if wanted or domain:
+        if wanted:
             kinds = ("fact",)
-        with reading.seen(moment, **reading.named(wanted | ({"domain": domain} if domain else {}), repo)) as seen:
+        with reading.seen(moment, **reading.named(wanted, repo)) as seen:
             asked = Question(
                 question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), slug, without,
                 curves(self.workspace),
@@ -203,14 +206,17 @@ class Recalling:
             yield scan, Heard(notices=engine), embedder
             return
         with indexing.asked(asked.text) as found:
-            yield IndexMeaning(found, within(asked)), self._standing(found.checkpoint.position), found.embedder
+            standing = self._standing(found.checkpoint.position, asked.scope.limited)
+            yield IndexMeaning(found, within(asked)), standing, found.embedder
 
-    def _standing(self, position: int) -> Heard:
+    def _standing(self, position: int, limited: bool) -> Heard:
+        """`limited`: something is closed to the reader, who is not told how many records there are of it."""
         head = self.workspace.ledger.head().position
         late = len(changed_since(self.workspace.file.db, position)) if position < head else 0
         if not late:
             return Heard(position)
-        waiting = f"{late:,} changed records wait for it, found by words (tht index rebuild)"
+        many = "" if limited else f"{late:,} "
+        waiting = f"{many}changed records wait for it, found by words (tht index rebuild)"
         return Heard(position, notices=(f"index at {position:,} of {head:,}", waiting))
 
     def _by_intent(self) -> dict[Intent, Any]:
@@ -228,6 +234,12 @@ class Recalling:
         memories = [hit.ref for hit in answer.hits if hit.hit.candidate.kind == "memory"]
         log_shown(self.workspace, by, shown, "search", session_id)
         log_shown(self.workspace, by, memories, "memory", session_id, memories=True)
+
+
+def _require_filters(wanted: Collection[str]) -> None:
+    unknown = sorted(set(wanted) - set(FILTERS))
+    if unknown:
+        raise InvalidInput(f"{unknown[0]!r} is no filter of a search", f"one of domain, repo, {', '.join(FILTERS)}")
 
 
 def _offset(cursor: str) -> int:

@@ -121,7 +121,7 @@ class FactsView(View):
 
 def _propose(db: sqlite3.Connection, event: FactProposed, envelope: Envelope) -> None:
     at = iso_utc(envelope.at)
-    found = NO_WORDS if envelope.erased else lexical(f"{event.topic} {event.content}")
+    found = NO_WORDS if envelope.erased else lexical(event.content, event.topic)
     row = (
         envelope.position,
         event.fact_id,

@@ -25,19 +25,23 @@ _MARKS = re.compile("[\u0300-\u036f]")
 
 @dataclass(frozen=True, slots=True)
 class Lexical:
-    """What a full-text table holds of a text: `words` with identifiers whole and in parts, each CJK sign by itself;
-    `stems` of the same words, in the text's own language."""
+    """What a full-text table holds of a record: the `words` of its text, and the `stems` of these and of its label, in
+    the text's own language. Each CJK sign stands by itself."""
 
     words: str
     stems: str
 
 
-def lexical(text: str) -> Lexical:
-    """The words and stems of a text, separated by blanks."""
-    parts = [part for name in _identifiers(text) for part in (_whole(name), _HUMP.sub(" ", name))]
+def lexical(text: str, label: str = "") -> Lexical:
+    """The words and stems of a text and its label (a topic), separated by blanks; `maxRetryCount` in parts as well.
+
+    A label says less of a record than its text, so it counts once and the text's words twice.
+    """
+    parts = [_HUMP.sub(" ", name) for name in _humped(text)]
     folded = fold(" ".join((text, *parts)))
     found = _words(_without_accents(folded))
-    return Lexical(" ".join(found), " ".join(stems(found, language_of(folded))))
+    labels = _words(_bare(" ".join((label, *(_HUMP.sub(" ", name) for name in _humped(label))))))
+    return Lexical(" ".join(found), " ".join(stems((*labels, *found), language_of(folded))))
 
 
 def lexical_terms(text: str) -> list[str]:
@@ -48,7 +52,9 @@ def lexical_terms(text: str) -> list[str]:
     folded = fold(text)
     found = _words(_without_accents(folded))[:WORDS_LIMIT]
     runs = [" ".join(run) for run in re.findall(f"[{CJK}]{{2,}}", folded)]
-    names = _words(" ".join(_bare(_whole(name)) for name in _identifiers(text)))
+    names = [" ".join(_words(_bare(name))) for name in _identifiers(text)]
+    parts = [word for name in _humped(text) for word in _words(_bare(_HUMP.sub(" ", name)))]
+    found = list(dict.fromkeys((*found, *parts)))
     pairs = list(zip(found, stems(found, language_of(folded)), strict=True))
     telling = [pair for pair in pairs if pair[0] not in FILLERS] or pairs
     phrases = [f'words : "{one}"' for one in (*names, *runs)]
@@ -85,12 +91,13 @@ def _words(folded: str) -> list[str]:
 
 
 def _identifiers(text: str) -> list[str]:
-    """The words of a text that are made of several: `orders_v2`, `maxRetryCount`."""
-    return [word for word in _WORD.findall(text) if "_" in word.strip("_") or _HUMP.search(word)]
+    """The words of a text that are made of several, looked for as they stand: `orders_v2`, which is `orders v2`."""
+    return [word for word in _WORD.findall(text) if "_" in word.strip("_")]
 
 
-def _whole(identifier: str) -> str:
-    return identifier.replace("_", "")
+def _humped(text: str) -> list[str]:
+    """The words of a text whose parts begin with a capital: `maxRetryCount`."""
+    return [word for word in _WORD.findall(text) if _HUMP.search(word)]
 
 
 def _bare(text: str) -> str:

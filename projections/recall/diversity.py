@@ -13,7 +13,8 @@ from operator import mul
 from domain.links import telling_words
 
 LAMBDA = 0.7  # the part of relevance
-LOOKED_AT = 20  # candidates among which is chosen, at least
+LOOKED_AT = 20  # candidates among which is chosen
+AT_ONCE = 10  # how many are chosen before the next candidates are looked at
 NEARLY_SAME = 0.8  # cosine from which two vectors count as alike
 
 Vector = Sequence[float]
@@ -23,25 +24,47 @@ def diversified(relevances: Sequence[float], alike: Callable[[int, int], float],
     """Which candidates to show, best first, and what each paid for likeness: at most `count`.
 
     `relevances`: logarithms, best first; they are min–max normalised over the candidates looked at, as otherwise the
-    diversity term outweighs them. `alike(a, b)`: 0 to 1. Ties go to the one that stands first.
+    diversity term outweighs them. `alike(a, b)`: 0 to 1. Ties go to the one that stands first. Who asks for fewer gets
+    the first of what others get.
     """
-    looked_at = list(range(min(len(relevances), max(LOOKED_AT, 2 * count))))
-    if not looked_at:
-        return []
+    waiting = list(range(len(relevances)))
+    chosen: list[tuple[int, float]] = []
+    while waiting and len(chosen) < count:
+        looked_at = waiting[:LOOKED_AT]
+        found = _chosen(looked_at, relevances, alike, min(AT_ONCE, count - len(chosen)), [one for one, _ in chosen])
+        chosen += found
+        waiting = [one for one in waiting if one not in {place for place, _ in found}]
+    return chosen
+
+
+def _chosen(
+    looked_at: list[int],
+    relevances: Sequence[float],
+    alike: Callable[[int, int], float],
+    count: int,
+    before: Sequence[int],
+) -> list[tuple[int, float]]:
+    """The best `count` of some candidates, after those that were chosen before."""
     low, high = min(relevances[one] for one in looked_at), max(relevances[one] for one in looked_at)
     spread = high - low
-    normal = [(relevances[one] - low) / spread if spread > 0 else 1.0 for one in looked_at]
-    nearest = [(0.0, 0.0)] * len(looked_at)  # the two likest that are chosen
-    chosen: list[tuple[int, float]] = []
-    while looked_at and len(chosen) < count:
-        best = max(looked_at, key=lambda one: (LAMBDA * normal[one] - (1 - LAMBDA) * nearest[one][1], -one))
-        looked_at.remove(best)
-        chosen.append((best, (1 - LAMBDA) * nearest[best][1]))
-        for one in looked_at:
-            first, second = nearest[one]
-            now = alike(best, one)
-            nearest[one] = (max(first, now), max(second, min(first, now)))
-    return chosen
+    normal = {one: (relevances[one] - low) / spread if spread > 0 else 1.0 for one in looked_at}
+    nearest = dict.fromkeys(looked_at, (0.0, 0.0))  # the two likest that are chosen
+
+    def compare(one: int, other: int) -> None:
+        first, second = nearest[one]
+        now = alike(other, one)
+        nearest[one] = (max(first, now), max(second, min(first, now)))
+
+    for one in looked_at:
+        for other in before:
+            compare(one, other)
+    found: list[tuple[int, float]] = []
+    while nearest and len(found) < count:
+        best = max(nearest, key=lambda one: (LAMBDA * normal[one] - (1 - LAMBDA) * nearest[one][1], -one))
+        found.append((best, (1 - LAMBDA) * nearest.pop(best)[1]))
+        for one in nearest if len(found) < count else ():
+            compare(one, best)
+    return found
 
 
 def alike_by_vector(one: Vector, other: Vector) -> float:

@@ -27,6 +27,8 @@ from projections.recall.records import Source, by_words, may_answer, sources
 BY_WORDS = 100  # records that words nominate, at least
 BY_MEANING = 50  # records that meaning nominates, at least
 OWN_REPO = 1.35  # what a record of the caller's repository counts for
+FIRST = 25  # places that the first nominations fill
+GROWTH = 4  # how many times as many places the next ones fill
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 
 
@@ -111,27 +113,51 @@ class Pool:
 
 
 def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = None) -> Ranking:
-    """The best records for a question. Without `meaning` the vector voice is silent. Two runs give the same answer."""
-    intent, pool, kinds = intent_of(question.text), Pool(), sources(question)
+    """The best records for a question. Without `meaning` the vector voice is silent. Two runs give the same answer.
+
+    Evidence depends on what is nominated, and who asks for more has more nominated. So that pages of any size are parts
+    of one order, the first places are filled from the first nominations, the next ones from more of what is left.
+    """
+    intent, kinds = intent_of(question.text), sources(question)
     window = window_of(question.text, question.now) if question.mode == "hybrid" else None
-    if question.limit < 1:
-        return Ranking((), False, intent, window)
-    depth = question.offset + question.limit + 1
-    for source in kinds:
-        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * depth)):
-            pool.add(candidate).words = score
-    if meaning is not None and question.mode != "keyword":
-        _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * depth))
-    _compare_letters(question, pool)
-    if question.mode == "semantic":
-        return _fused_by_rank(question, pool, intent)
-    if question.mode == "hybrid":
-        _add_by_time(db, kinds, question, pool, window)
-        _add_by_links(db, kinds, question, pool, intent)
-    return _ranked(question, pool, intent, window)
+    until, reach = question.offset + max(0, question.limit), FIRST
+    placed: dict[str, Hit] = {}
+    more = question.limit > 0
+    while more and len(placed) < until:
+        pool = _nominated(db, kinds, question, meaning, reach, intent, window)
+        left = [hit for hit in _scored(question, pool, intent) if hit.candidate.ref not in placed]
+        wanted = min(reach, until) - len(placed)
+        best = _diverse(left, pool, wanted) if question.mode == "hybrid" else left[:wanted]
+        placed |= {hit.candidate.ref: hit for hit in best}
+        more = len(left) > len(best)
+        reach *= GROWTH
+    return Ranking(tuple(placed.values())[question.offset : until], more, intent, window)
 
 
 # -- nominating --------------------------------------------------------------------------------------------------------
+
+
+def _nominated(
+    db: sqlite3.Connection,
+    kinds: Sequence[Source],
+    question: Question,
+    meaning: Meaning | None,
+    reach: int,
+    intent: Intent,
+    window: Window | None,
+) -> Pool:
+    """The candidates for the first `reach` places, and what every voice of the mode says of each."""
+    pool = Pool()
+    for source in kinds:
+        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * reach)):
+            pool.add(candidate).words = score
+    if meaning is not None and question.mode != "keyword":
+        _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * reach))
+    _compare_letters(question, pool)
+    if question.mode == "hybrid":
+        _add_by_time(db, kinds, question, pool, window)
+        _add_by_links(db, kinds, question, pool, intent)
+    return pool
 
 
 def _listen(
@@ -191,7 +217,10 @@ def _add_by_links(
 # -- ranking -----------------------------------------------------------------------------------------------------------
 
 
-def _ranked(question: Question, pool: Pool, intent: Intent, window: Window | None) -> Ranking:
+def _scored(question: Question, pool: Pool, intent: Intent) -> list[Hit]:
+    """Every candidate with its score, best first."""
+    if question.mode == "semantic":
+        return _fused_by_rank(question, pool)
     refs = list(pool.candidates)
     heard = [pool.heard[ref] for ref in refs]
     if question.mode == "keyword":
@@ -207,10 +236,7 @@ def _ranked(question: Question, pool: Pool, intent: Intent, window: Window | Non
         boost = OWN_REPO if question.repo and candidate.domain.startswith(f"repo:{question.repo}/") else 1.0
         why = Why(_scores(pool.heard[ref]), ranks[ref], found, share, decay, sure, boost, 0.0, pool.heard[ref].via)
         hits.append(Hit(candidate, share * decay * sure * boost, why))
-    hits.sort(key=_order)
-    if question.mode == "hybrid":
-        hits = _diverse(hits, pool, question.offset + question.limit + 1)
-    return _page(hits, question, intent, window)
+    return sorted(hits, key=_order)
 
 
 def _order(hit: Hit) -> tuple[float, str]:
@@ -240,7 +266,7 @@ def _diverse(hits: Sequence[Hit], pool: Pool, count: int) -> list[Hit]:
     ]
 
 
-def _fused_by_rank(question: Question, pool: Pool, intent: Intent) -> Ranking:
+def _fused_by_rank(question: Question, pool: Pool) -> list[Hit]:
     """Mode `semantic`: reciprocal ranks of the lexical and the vector voice, neither decayed nor diversified.
 
     Meaning counts as much as the model knows the question's language: an English model does not spoil Greek.
@@ -259,12 +285,7 @@ def _fused_by_rank(question: Question, pool: Pool, intent: Intent) -> Ranking:
         score = math.fsum(parts[voice] / (RANK_CONSTANT + number) for voice, number in ranks[ref].items())
         why = Why(_scores(pool.heard[ref]), ranks[ref], None, score, 1.0, 1.0, 1.0, 0.0, "")
         hits.append(Hit(pool.candidates[ref], score, why))
-    return _page(sorted(hits, key=_order), question, intent, None)
-
-
-def _page(hits: Sequence[Hit], question: Question, intent: Intent, window: Window | None) -> Ranking:
-    until = question.offset + question.limit
-    return Ranking(tuple(hits[question.offset : until]), len(hits) > until, intent, window)
+    return sorted(hits, key=_order)
 
 
 def _scores(heard: Heard) -> dict[str, float]:

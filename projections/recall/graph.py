@@ -7,7 +7,7 @@ no walk leads through a domain that is closed to the reader.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from projections.links import LINKS
@@ -18,6 +18,7 @@ SEEDS = 5
 STEPS = 2
 DAMPING = 0.5  # a step
 FAN = 20  # links of one record that are followed, the strongest
+LOOKED_AT = 200  # links of one record that are looked at, as many may lead to what has ended or is closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +38,38 @@ def linked(
     strengths = dict(seeds)
     edge = sorted(seeds)
     for _ in range(STEPS):
-        ways = _ways(db, edge, strengths)
-        allowed = may_answer(db, sources, question, ways.keys())
+        links = {ref: _links(db, ref) for ref in edge}
+        allowed = may_answer(db, sources, question, {target for found in links.values() for target, _ in found})
+        ways = _ways(links, strengths, allowed.keys())
         edge = []
         for ref, (strength, via) in sorted(ways.items()):
-            if ref in allowed and strength > strengths.get(ref, 0.0):
+            if strength > strengths.get(ref, 0.0):
                 strengths[ref] = strength
                 reached[ref] = Reached(allowed[ref], strength, via)
                 edge.append(ref)
     return reached
 
 
-def _ways(db: sqlite3.Connection, edge: Sequence[str], strengths: Mapping[str, float]) -> dict[str, tuple[float, str]]:
-    """Where one step leads from the refs at the edge: the strongest way to each, ties by the ref it comes from."""
+def _links(db: sqlite3.Connection, ref: str) -> list[tuple[str, float]]:
+    """Where a record's links lead, the strongest first: refs, whether they may answer or not."""
     statement = f"""SELECT other, max(weight) AS weight FROM (
         SELECT target AS other, weight FROM {LINKS} WHERE source = ?
         UNION ALL SELECT source, weight FROM {LINKS} WHERE target = ?
     ) GROUP BY other ORDER BY weight DESC, other LIMIT ?"""
+    own = ref.partition(":")[2]
+    return [
+        (ref_of("memory" if other.startswith("mem-") else "fact", other), weight)
+        for other, weight in db.execute(statement, (own, own, LOOKED_AT))
+    ]
+
+
+def _ways(
+    links: Mapping[str, Sequence[tuple[str, float]]], strengths: Mapping[str, float], allowed: Collection[str]
+) -> dict[str, tuple[float, str]]:
+    """The strongest way to each record that may answer, ties by the ref it comes from. What may not takes no place."""
     ways: dict[str, tuple[float, str]] = {}
-    for ref in edge:
-        own = ref.partition(":")[2]
-        for other, weight in db.execute(statement, (own, own, FAN)):
-            target = ref_of("memory" if other.startswith("mem-") else "fact", other)
+    for ref, found in links.items():
+        for target, weight in [one for one in found if one[0] in allowed][:FAN]:
             strength = strengths[ref] * weight * DAMPING
             if strength > ways.get(target, (0.0, ""))[0]:
                 ways[target] = (strength, ref)

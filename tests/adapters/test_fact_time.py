@@ -11,6 +11,7 @@ import pytest
 from adapters.fact_reading import FactReading, moment_of
 from adapters.facts import Facts
 from adapters.ledger import By
+from adapters.recalling import VOICES, Recalling
 from adapters.workspace import Workspace, create_workspace
 from domain.propose import NewFact
 from projections.scope import Reader
@@ -34,6 +35,7 @@ def clock() -> Clock:
 @pytest.fixture
 def workspace(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
     with create_workspace(tmp_path, "default", clock) as opened:
+        opened.config.set("embedder.model", "hash:64")
         yield opened
 
 
@@ -42,12 +44,15 @@ def day(month: int, day: int) -> datetime:
 
 
 def by_every_path(workspace: Workspace, at: str = "", as_of: str = "") -> list[str]:
-    """What listing and searching show at a moment; both must say the same."""
+    """What listing, and searching in every mode, show at a moment; all must say the same."""
     reading = FactReading(workspace, Reader("human:ada"))
     moment = moment_of(workspace, at, as_of)
     listed = sorted(fact.content for fact in reading.list(moment).facts)
-    found = sorted(fact.content for fact in reading.search("who has the rota", ADA, moment).facts)
-    assert listed == found
+    recalling = Recalling(workspace, Reader("human:ada"))
+    for mode, voices in VOICES.items():
+        answer = recalling.search("who has the rota", ADA, mode=mode, moment=moment)
+        assert answer.voices == dict.fromkeys(voices, "ran")
+        assert sorted(fact.content for fact in answer.facts) == listed, mode
     return listed
 
 
@@ -101,9 +106,10 @@ def test_a_retired_fact_was_wrong_at_every_time(workspace: Workspace, clock: Clo
 def test_s41_recalled_250_times_and_repeated_it_is_as_sure_as_before(workspace: Workspace, clock: Clock) -> None:
     facts, agent = Facts(workspace), By("agent:b")
     told, _ = facts.propose("ops", NewFact("the rota changes on Monday", "rota", "human:ada", confidence=0.5), ADA)
-    reading = FactReading(workspace, Reader("agent:b"))
+    reading, recalling = FactReading(workspace, Reader("agent:b")), Recalling(workspace, Reader("agent:b"))
     for _ in range(250):
-        assert [one.id for one in reading.search("when does the rota change", agent).facts] == [told.fact_id]
+        found = recalling.search("when does the rota change", agent, mode="keyword").facts
+        assert [one.id for one in found] == [told.fact_id]
     again, _ = facts.propose("ops", NewFact("The rota changes on Monday.", "rota", "agent:b"), agent)
     shown = reading.get(told.fact_id)
     assert (again.outcome, again.echoed) == ("mentioned", True)

@@ -25,7 +25,16 @@ from projections.index import follow
 from projections.index.port import Within
 from projections.index.records import changed_since
 from projections.scope import Reader, everything
-from tests.crash.soundness import ADA, CODER, assert_index_follows, make_home, open_home, open_session, promote_all
+from tests.crash.soundness import (
+    ADA,
+    CODER,
+    assert_index_follows,
+    make_home,
+    open_home,
+    open_session,
+    promote_all,
+    search,
+)
 
 ONLY_FACTS = Within(("fact",))
 
@@ -245,7 +254,7 @@ def test_an_index_of_version_1_is_not_searched_and_catching_up_makes_it_anew_bes
     with pytest.raises(IndexUnavailable, match=r"version 1, and this program makes version 2") as refused:
         nearest(one, "beds")
     assert refused.value.hint == "tht index rebuild"
-    answer = Indexing(one).search("ablation", ADA)
+    answer = search(one, "ablation")
     assert (answer.voices["lexical"], len(answer.hits)) == ("ran", 1)
     assert "version 1" in answer.notice
     assert "version 1" in Indexing(one).status().problem

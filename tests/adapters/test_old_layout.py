@@ -13,10 +13,12 @@ from adapters.curation import Curation
 from adapters.imports import import_found, look_at
 from adapters.indexing import Indexing
 from adapters.ledger import By
+from adapters.recalling import Recalling
 from adapters.review import Review
 from adapters.session_files import Report
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
+from projections.scope import Reader
 from tests.adapters.old_homes import IMPORTER, concept, line, record, taken, write
 
 ABLATION = "Per ablazione si intende una procedura con `ablazione_transcatetere = TRUE`"
@@ -122,8 +124,10 @@ def test_table_memories_are_history_and_nothing_else(workspace: Workspace, old: 
     assert [one.id for one in Curation(workspace).list(status="history")[0]] == ["mem-0007"]
     assert [json.loads(one)["id"] for one in Curation(workspace).export_lines()] == ["mem-0003", "mem-0008"]
     Indexing(workspace).rebuild()
-    found = Indexing(workspace).search("fact_cardioversione", IMPORTER, limit=50)
-    assert "mem-0007" not in [hit.record.id for hit in found.hits]
+    found = Recalling(workspace, Reader(IMPORTER.actor)).search(
+        "fact_cardioversione", IMPORTER, kind="memory", limit=50
+    )
+    assert "mem-0007" not in [hit.id for hit in found.hits]
 
 
 def test_a_concept_worded_like_a_table_memory_can_still_become_one(workspace: Workspace, tmp_path: Path) -> None:

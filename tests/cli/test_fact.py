@@ -23,7 +23,7 @@ def listed(tht: Tht, *more: str) -> list[str]:
 
 
 def searched(tht: Tht, question: str, *more: str) -> list[str]:
-    return [str(one["content"]) for one in tht.json("fact", "search", question, *more)["facts"]]
+    return [str(one["content"]) for one in tht.json("fact", "search", question, *more)["hits"]]
 
 
 # -- S-35, S-37, S-39: supersession and conflict
@@ -166,7 +166,7 @@ def test_s31_times_need_a_zone_and_are_kept_in_utc(tht: Tht) -> None:
     zulu = propose(tht, "z is y", *ADA, "--valid-from", "2026-03-28T22:30:00Z")["fact_id"]
     times = {tht.json("fact", "show", one)["valid_from"] for one in (rome, zulu)}
     assert times == {"2026-03-28T22:30:00.000000Z"}
-    found = {one["valid_from"] for one in tht.json("fact", "search", "y")["facts"]}
+    found = {one["valid_from"] for one in tht.json("fact", "search", "y")["hits"]}
     assert found == times
 
 
@@ -189,7 +189,8 @@ def test_s61_texts_are_found_whatever_accents_case_and_script(tht: Tht, text: st
     propose(tht, text, *ADA)
     propose(tht, "something else entirely", *ADA, topic="other")
     for question in questions:
-        assert searched(tht, question) == [text], question
+        assert searched(tht, question, "--mode", "keyword") == [text], question
+        assert searched(tht, question)[0] == text, question
 
 
 def test_s63_texts_are_kept_verbatim(tht: Tht) -> None:
@@ -204,7 +205,8 @@ def test_s63_texts_are_kept_verbatim(tht: Tht) -> None:
 )
 def test_any_text_is_a_question(tht: Tht, question: str) -> None:
     propose(tht, "we use redis", *ADA)
-    assert isinstance(searched(tht, question), list)
+    for mode in ("keyword", "semantic", "hybrid"):
+        assert isinstance(searched(tht, question, "--mode", mode), list)
 
 
 # -- conflicts: a person decides, and may take it back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,17 @@ def test_s54_a_closed_domain_shows_nothing_by_any_path(tht: Tht, closed: dict[st
 
 
 def test_s55_a_denial_is_told_apart_from_finding_nothing_and_counts_nothing(tht: Tht, closed: dict[str, str]) -> None:
-    denied = tht.json("fact", "search", "salary", *QA)
-    nothing = tht.json("fact", "search", "submarine", *QA)
-    other = tht.json("fact", "search", "submarine", "--actor", "agent:q", "--role", "coder")
+    words = ("--mode", "keyword")
+    denied = tht.json("fact", "search", "salary", *words, *QA)
+    nothing = tht.json("fact", "search", "submarine", *words, *QA)
+    other = tht.json("fact", "search", "submarine", *words, "--actor", "agent:q", "--role", "coder")
     assert denied == nothing
+    assert denied["hits"] == []
     assert denied["denied"].startswith("denied")
+    for mode in ("semantic", "hybrid"):  # the nearest of what is open, whatever is asked
+        found = [tht.json("fact", "search", question, "--mode", mode, *QA) for question in ("salary", "submarine")]
+        assert [[one["id"] for one in answer["hits"]] for answer in found] == [[closed["open"]]] * 2
+        assert {answer["denied"] for answer in found} == {denied["denied"]}
     assert other["denied"] is None
     for command in ("show", "history"):
         assert tht.refused("fact", command, closed["secret"], *QA) == "AccessDenied"
@@ -133,8 +140,11 @@ def test_s02_erasing_all_about_one_leaves_the_other_unchanged(tht: Tht) -> None:
     assert [one["content"] for one in after[:3]] == ["[erased]"] * 3
     kept = ("content", "confidence", "status", "position", "about")
     assert [[one[name] for name in kept] for one in after[3:]] == [[one[name] for name in kept] for one in before[3:]]
-    assert tht.json("fact", "search", "Xyzzy0mario")["facts"] == []
-    assert len(tht.json("fact", "search", "Xyzzy0lucia")["facts"]) == 1
+    for mode in ("keyword", "semantic", "hybrid"):
+        found = tht.json("fact", "search", "Xyzzy0mario", "--mode", mode)["hits"]
+        assert all("mario" not in json.dumps(one).lower() for one in found), mode
+    assert tht.json("fact", "search", "Xyzzy0mario", "--mode", "keyword")["hits"] == []
+    assert len(tht.json("fact", "search", "Xyzzy0lucia", "--mode", "keyword")["hits"]) == 1
     assert tht.position() > positions
     assert tht.json("verify")["ok"]
     assert holding(b"Xyzzy1mario") == []

@@ -314,7 +314,7 @@ def test_the_search_answers_as_programs_expect(tht: Tht) -> None:
     assert (hit["id"], hit["detail"], hit["session_id"], hit["decision_seq"]) == ("mem-0001", GREEK, "s1", 1)
     assert hit["score"] > 0
     assert answer["index"]["position"] <= answer["index"]["ledger"]
-    assert set(answer["voices"]) == {"lexical", "vector"}
+    assert set(answer["voices"]) == {"lexical", "vector", "temporal", "graph"}
     assert len(tht.json("memory", "search", "anziano", "--limit", "1")["hits"]) == 1
     assert "mem-0002" in tht("memory", "search", "paziente anziano").out
     assert tht.refused("memory", "search", "x", "--session", "nope") == "UnknownSession"

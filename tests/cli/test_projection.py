@@ -53,13 +53,13 @@ def test_status_tells_the_lag_as_found_and_replay_ends_it(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("statement", "view"),
     [
-        ("UPDATE registry_v1_memories SET detail = 'altro'", "registry"),
+        ("UPDATE registry_v2_memories SET detail = 'altro'", "registry"),
         ("DELETE FROM timeline_v3_events WHERE position = 2", "timeline"),
         ("UPDATE decisions_v1_decisions SET standing = 'stale' WHERE seq = 1", "decisions"),
-        ("INSERT INTO registry_v1_text (registry_v1_text, rowid, subject, detail, rationale, question_context)"
-         " SELECT 'delete', number, subject, detail, rationale, question_context FROM registry_v1_memories",
+        ("INSERT INTO registry_v2_text (registry_v2_text, rowid, words, stems)"
+         " SELECT 'delete', number, words, stems FROM registry_v2_memories",
          "registry"),
-        ("INSERT INTO registry_v1_text (rowid, subject) VALUES (77, 'una parola che nessuno ha detto')", "registry"),
+        ("INSERT INTO registry_v2_text (rowid, words) VALUES (77, 'una parola che nessuno ha detto')", "registry"),
     ],
 )  # fmt: skip
 def test_tampered_rows_are_found_and_a_rebuild_mends_them(bench: Bench, statement: str, view: str) -> None:
@@ -157,7 +157,7 @@ def test_a_stopped_rebuild_leaves_the_old_view(bench: Bench, monkeypatch: pytest
 def test_a_damaged_views_file_is_made_anew(bench: Bench, page: str) -> None:
     bench.one_memory()
     db = sqlite3.connect(bench.views)
-    root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'registry_v1_memories'").fetchone()[0]
+    root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'registry_v2_memories'").fetchone()[0]
     size = db.execute("PRAGMA page_size").fetchone()[0]
     db.close()
     content = bytearray(bench.views.read_bytes())
@@ -172,7 +172,7 @@ def test_a_damaged_views_file_is_made_anew(bench: Bench, page: str) -> None:
 
 def test_dry_run_rebuilds_nothing(bench: Bench) -> None:
     bench.one_memory()
-    bench.tamper(bench.views, "UPDATE registry_v1_memories SET detail = 'altro'")
+    bench.tamper(bench.views, "UPDATE registry_v2_memories SET detail = 'altro'")
     assert bench.json("projection", "rebuild", "--dry-run")["dry_run"]
     assert not bench.json("projection", "verify", code=1)["ok"]
 

@@ -189,7 +189,9 @@ def test_what_ended_or_faded_unused_is_pruned_and_comes_back(tht: Tht, home: Pat
     propose(tht, "please look at the wiki!", "wiki page", A2, "--type", "request")
     assert [keeper for _, keeper in tht.json("consolidate")["merged"]] == [wiki]
     lasting = propose(tht, "Ada leads the team", "team", A1, "--type", "profile")
-    assert [one["id"] for one in tht.json("fact", "search", "tests", "--actor", A2)["facts"]] == [used]
+    assert [one["id"] for one in tht.json("fact", "search", "tests", "--mode", "keyword", "--actor", A2)["hits"]] == [
+        used
+    ]
     with opened(home, timedelta(days=365 * 4)) as workspace:
         ran = Consolidate(workspace).run(By(ADA))
         assert set(ran.did["pruned"]) == {ended, faded}
@@ -233,7 +235,7 @@ def home_of(tht: Tht, home: Path) -> Path:
 
 
 def found(tht: Tht, question: str) -> list[str]:
-    return [str(one["id"]) for one in tht.json("fact", "search", question, "--limit", "9")["facts"]]
+    return [str(one["id"]) for one in tht.json("fact", "search", question, "--limit", "9")["hits"]]
 
 
 def test_what_somebody_changed_since_is_left_and_named(tht: Tht) -> None:
@@ -350,7 +352,7 @@ def test_a_contradiction_between_authors_is_one_open_conflict(tht: Tht) -> None:
 def test_recalled_text_makes_no_belief(tht: Tht) -> None:
     """S-41 by another road: restated under another topic by somebody who had been shown it."""
     propose(tht, "Backups run nightly", "backups", A1)
-    assert tht.json("fact", "search", "backups", "--actor", A2)["facts"]
+    assert tht.json("fact", "search", "backups", "--actor", A2)["hits"]
     propose(tht, "backups run nightly!", "backup", A2)
     assert tht.refused("harmonize") == "NothingChanged"
     assert len(tht.json("consolidate")["merged"]) == 1

@@ -121,9 +121,9 @@ def test_nothing_is_written_on_the_word_of_a_tampered_view(tht: Tht) -> None:
     run = Run()
     db = sqlite3.connect(run.home_path / run.workspace_name / "views.sqlite3")
     with db:
-        streams = dict(db.execute("SELECT id, stream FROM registry_v1_memories"))
+        streams = dict(db.execute("SELECT id, stream FROM registry_v2_memories"))
         for memory, stream in ((one, "memory/none"), (two, streams[one]), (one, streams[two])):
-            db.execute("UPDATE registry_v1_memories SET stream = ? WHERE id = ?", (stream, memory))
+            db.execute("UPDATE registry_v2_memories SET stream = ? WHERE id = ?", (stream, memory))
     db.close()
     before = tht.position()
     assert tht.refused("registry", "retire", one, "--actor", "human:ada", code=3) == "HomeNotWritable"

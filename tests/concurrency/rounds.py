@@ -9,7 +9,7 @@ from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import create_workspace
 from domain.errors import LostRace
-from tests.crash.soundness import ADA, BEA, CODER, clarification, open_home, open_session, promote_all, standing
+from tests.crash.soundness import ADA, BEA, CODER, clarification, open_home, open_session, promote_all, search, standing
 
 REVIEWERS = (ADA, BEA)
 
@@ -52,8 +52,8 @@ def write_or_read(home: Path, number: int, turn: int) -> list[tuple[int, str]]:
             return [*promises, standing(workspace)]
         known = Sessions(workspace).list(limit=1)[1]
         Review(workspace).queue()
-        answer = Indexing(workspace).search("what all agree on", ADA)
-        assert all(hit.record.subject.startswith(("what all", "concept")) for hit in answer.hits)
+        answer = search(workspace, "what all agree on")
+        assert all(hit.as_json()["subject"].startswith(("what all", "concept")) for hit in answer.hits)
         assert Sessions(workspace).list(limit=1)[1] >= known
         return []
 
@@ -87,6 +87,6 @@ def rebuild_index_or_search(home: Path, number: int, turn: int) -> str:
         if number < 2:
             indexing.rebuild()
             return "rebuilt"
-        answer = indexing.search("ablation", ADA)
-        assert [hit.record.subject for hit in answer.hits][:1] == ["ablation"], answer
+        answer = search(workspace, "ablation", indexing=indexing)
+        assert [hit.as_json()["subject"] for hit in answer.hits][:1] == ["ablation"], answer
         return "found"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adapters.indexing import Indexing
 from adapters.ledger import By
+from adapters.recalling import Answer, Recalling
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, make_views, open_workspace
@@ -17,7 +18,7 @@ from domain.session import NewDecision
 from domain.session_events import ConceptClarified, MemoryPromoted
 from projections import fact_queries, registry
 from projections.loop import catch_up
-from projections.scope import everything
+from projections.scope import Reader, everything
 from projections.view import ViewsFile
 
 ADA, BEA = By("human:ada", reason="reviewed"), By("human:bea", reason="reviewed")
@@ -55,6 +56,11 @@ def promote_all(workspace: Workspace, session_id: str, by: By = ADA) -> list[str
     return [
         review.save_one(session_id, one.seq, one.revision, by).memory_id for one in (each.candidate for each in shown)
     ]
+
+
+def search(workspace: Workspace, question: str, *, limit: int = 5, indexing: Indexing | None = None) -> Answer:
+    """The memories that a question is about, as a person asks for them."""
+    return Recalling(workspace, Reader(ADA.actor), indexing).search(question, ADA, kind="memory", limit=limit)
 
 
 def standing(workspace: Workspace) -> tuple[int, str]:

@@ -24,6 +24,7 @@ from tests.crash.soundness import (
     open_home,
     open_session,
     promote_all,
+    search,
 )
 
 pytestmark = pytest.mark.posix
@@ -170,9 +171,9 @@ def test_rebuild_of_the_index_for_another_model(prepared: Path, tmp_path: Path) 
 
     for home, promises in killed_everywhere(scripts.rebuild_index, prepare, tmp_path, at_least=15, every=7):
         with open_home(home) as workspace:
-            answer = Indexing(workspace).search("recurrence", ADA)
+            answer = search(workspace, "recurrence")
             assert answer.voices["vector"] == "ran"
-            assert answer.hits[0].record.subject == "recurrence"
+            assert answer.hits[0].as_json()["subject"] == "recurrence"
             assert_index_follows(workspace)
             leftovers = Indexing(workspace).store.describe()["leftovers"]
             assert leftovers == "none" or (not promises and leftovers.count("gen-") == 1)

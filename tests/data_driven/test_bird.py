@@ -16,6 +16,7 @@ from adapters.curation import Curation
 from adapters.imports import import_found, look_at
 from adapters.indexing import Indexing
 from adapters.ledger import By
+from adapters.recalling import Recalling
 from adapters.review import Review, Verdict
 from adapters.session_files import Report
 from adapters.sessions import Sessions
@@ -25,6 +26,7 @@ from domain.text import content_key, normal_form
 from projections import timeline
 from projections.invariants import broken_invariants
 from projections.loop import remove_database
+from projections.scope import Reader
 from projections.timeline import Filter
 
 REVIEWER = By("human:reviewer")
@@ -158,7 +160,8 @@ def test_views_and_index_come_back_byte_for_byte(promoted: Workspace, lines: lis
 
 def everything_read(workspace: Workspace, ids: list[str], questions: list[str]) -> dict[str, str]:
     db = workspace.caught_up()
-    search = partial(Indexing(workspace).search, by=By("agent:reader", dry_run=True))
+    recalling = Recalling(workspace, Reader("agent:reader"), Indexing(workspace))
+    search = partial(recalling.search, by=By("agent:reader", dry_run=True), kind="memory")
     return {
         "registry": "\n".join(Curation(workspace).export_lines()),
         "registry with sources": "\n".join(Curation(workspace).export_lines(everything=True)),

@@ -14,7 +14,17 @@ from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from domain.errors import ModelUnavailable
-from tests.crash.soundness import ADA, CODER, assert_index_follows, make_home, open_home, open_session, promote_all
+from projections.record import Record
+from tests.crash.soundness import (
+    ADA,
+    CODER,
+    assert_index_follows,
+    make_home,
+    open_home,
+    open_session,
+    promote_all,
+    search,
+)
 from tests.environment.command import tht, worked
 
 ABSENT = "no-such-organisation/no-such-model"
@@ -61,8 +71,10 @@ def test_twenty_memories_without_a_model_get_their_vectors_later(home: Path) -> 
         assert_index_follows(workspace)
         indexing = Indexing(workspace)
         for number in range(20):
-            hit = indexing.search(f"concept meanwhile {number}", ADA).hits[0]
-            assert hit.score > 0.1
+            hit = search(workspace, f"concept meanwhile {number}", indexing=indexing).hits[0]
+            assert hit.hit.why.scores["vector"] > 0.1
+            assert isinstance(hit.record, Record)
+            assert hit.record.subject == f"concept meanwhile {number}"
     assert coverage() == (22, 22)
 
 
@@ -96,8 +108,10 @@ def test_model_that_fails_midway(home: Path, monkeypatch: pytest.MonkeyPatch) ->
             with pytest.raises(ModelUnavailable):
                 indexing.catch_up()
             patched.setattr("adapters.embedding.embedder_from", lambda model: Failing(0))
-            answer = Indexing(workspace).search("concept s 69", ADA)
+            answer = search(workspace, "concept s 69")
             assert answer.voices["lexical"] == "ran"
+            assert answer.voices["vector"].startswith("unavailable: the model went away")
+            assert isinstance(answer.hits[0].record, Record)
             assert answer.hits[0].record.subject == "concept s 69"
             with pytest.raises(ModelUnavailable):
                 Indexing(workspace).rebuild()
@@ -122,8 +136,9 @@ def test_change_of_model(home: Path) -> None:
         indexing = Indexing(workspace)
         assert "hash:64" in indexing.status().problem
         assert "tht index rebuild" in indexing.status().problem
-        answer = indexing.search("concept later 0", ADA)
-        assert answer.voices == {"lexical": "ran", "vector": "ran"}
+        answer = search(workspace, "concept later 0", indexing=indexing)
+        assert set(answer.voices.values()) == {"ran"}
+        assert isinstance(answer.hits[0].record, Record)
         assert answer.hits[0].record.subject == "concept later 0"
         indexing.rebuild()
         assert indexing.status().problem == ""

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from adapters.curation import Curation
-from adapters.indexing import Answer, Indexing
+from adapters.indexing import Indexing
+from adapters.recalling import Answer
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from domain.session import NewDecision
+from projections.record import Record
+from tests.crash import soundness
 from tests.crash.soundness import ADA, BEA, CODER, assert_index_follows, make_home, open_home, open_session, promote_all
 
 OLD, NEW = "ventricular ablation by catheter", "radiofrequency treatment of atrial flutter"
@@ -23,15 +26,15 @@ def home(tmp_path: Path) -> Path:
 
 
 def found(answer: Answer) -> list[str]:
-    return [hit.record.subject for hit in answer.hits]
+    return [hit.record.subject for hit in answer.hits if isinstance(hit.record, Record)]
 
 
 def search(workspace: Workspace, question: str) -> list[str]:
     """By vector and words, and by words alone: what one of them finds."""
-    both = Indexing(workspace).search(question, ADA, limit=50)
+    both = soundness.search(workspace, question, limit=50)
     assert both.voices["vector"] == "ran", both
     workspace.config.set("embedder.model", "none")
-    words = Indexing(workspace).search(question, ADA, limit=50)
+    words = soundness.search(workspace, question, limit=50)
     workspace.config.set("embedder.model", "hash:64")
     return sorted({*found(both), *found(words)})
 
@@ -42,9 +45,9 @@ def test_retired_in_the_same_process(home: Path) -> None:
         open_session(workspace, "s", [OLD])
         (memory_id,) = promote_all(workspace, "s")
         indexing = Indexing(workspace)
-        assert found(indexing.search(OLD, ADA)) == [OLD]
+        assert found(soundness.search(workspace, OLD, indexing=indexing)) == [OLD]
         Curation(workspace).retire(memory_id, ADA)
-        assert found(indexing.search(OLD, ADA)) == []
+        assert found(soundness.search(workspace, OLD, indexing=indexing)) == []
         assert search(workspace, OLD) == []
         assert_index_follows(workspace)
         status = indexing.status()
@@ -62,7 +65,7 @@ def test_retired_while_the_index_is_behind(home: Path) -> None:
         first, _ = promote_all(workspace, "s")
         Indexing(workspace).catch_up()
         Curation(workspace).retire(first, ADA)
-        answer = Indexing(workspace).search(OLD, ADA)
+        answer = soundness.search(workspace, OLD)
         assert answer.index_position < answer.ledger_position
         assert OLD not in found(answer)
 

@@ -81,6 +81,7 @@ def hasty_workspace(home: Path) -> Workspace:
     workspace.ledger.recorder.datastore.close()
     workspace.ledger.recorder.datastore = _HastyDatastore(workspace.paths.ledger)
     workspace.file.db.execute("PRAGMA synchronous=OFF")
+    workspace.config.set("embedder.model", "none")  # what an index adds costs most, and is asked for where it counts
     return workspace
 
 

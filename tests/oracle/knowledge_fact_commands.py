@@ -10,14 +10,15 @@ from random import Random
 from typing import Any
 
 from adapters.conflicts import Conflicts
-from adapters.fact_reading import FactReading
 from adapters.facts import Facts
 from adapters.ledger import By
 from adapters.notes import Notes
 from adapters.policies import Policies
 from adapters.preamble import preamble, record_shown
+from adapters.recalling import Recalling
 from adapters.workspace import Workspace
 from domain.propose import NewFact
+from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
@@ -131,8 +132,8 @@ class FactCommands:
         new = NewFact(fact["content"], fact["topic"], again, role)
 
         def command() -> None:
-            by, reading = By(actor, role, dry_run=self.dry), FactReading(self.workspace, Reader(actor, role))
-            reading.search(f"{new.topic} {new.content}", by, limit=20)
+            by, recalling = By(actor, role, dry_run=self.dry), Recalling(self.workspace, Reader(actor, role))
+            recalling.search(f"{new.topic} {new.content}", by, limit=20)
             Facts(self.workspace).propose(fact["domain"], new, By(again, role, dry_run=self.dry))
 
         return command
@@ -189,8 +190,9 @@ class FactCommands:
 
     def _search(self, chance: Random) -> Command:
         by, question = self.by(chance), chance.choice(TEXTS)
-        reading = FactReading(self.workspace, Reader(by.actor, by.role))
-        return lambda: reading.search(question, by, limit=chance.choice((1, 5)))
+        mode = chance.choice(MODES)
+        recalling = Recalling(self.workspace, Reader(by.actor, by.role))
+        return lambda: recalling.search(question, by, mode=mode, limit=chance.choice((1, 5)))
 
     def _preamble(self, chance: Random) -> Command:
         by, task = self.by(chance), chance.choice(TEXTS)

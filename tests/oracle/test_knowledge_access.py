@@ -14,8 +14,10 @@ from adapters.fact_reading import FactReading, Moment
 from adapters.ledger import By
 from adapters.policies import Policies
 from adapters.preamble import preamble
+from adapters.recalling import Recalling
 from adapters.workspace import Workspace
 from domain.errors import AccessDenied, ThtError
+from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
@@ -34,13 +36,14 @@ Path = Callable[[], Any]
 
 def by_every_path(workspace: Workspace, reader: Reader, position: int) -> dict[str, Any]:
     """What a reader gets by every path that shows more than one record, as programs read it."""
+    workspace.config.set("embedder.model", "hash:64")  # by vectors as well
     facts, by = FactReading(workspace, reader), By(reader.actor, reader.role, dry_run=True)
     conflicts, total, denied = Conflicts(workspace).list(reader, state="")
     return {
         "list": facts.list(status="").as_json(),
         "list as it was": facts.list(Moment(position=position), status="").as_json(),
         "list as of now": facts.list(Moment(as_of="2099-01-01T00:00:00.000000Z")).as_json(),
-        "search": found(facts, by),
+        **{f"{mode} search": found(workspace, reader, by, mode) for mode in MODES},
         "conflicts": {"conflicts": [one.as_json() for one in conflicts], "total": total, "denied": denied or None},
         "policies": without_load(Policies(workspace).list(reader, status="").as_json()),
         "domains": Access(workspace).domains(reader).as_json(),
@@ -48,11 +51,12 @@ def by_every_path(workspace: Workspace, reader: Reader, position: int) -> dict[s
     }
 
 
-def found(facts: FactReading, by: By) -> dict[str, Any]:
+def found(workspace: Workspace, reader: Reader, by: By, mode: str) -> dict[str, Any]:
     """What a search finds of facts; what only the reader has in mind is theirs."""
-    answer = facts.search(QUESTION, by, limit=100)
+    answer = Recalling(workspace, reader).search(QUESTION, by, mode=mode, limit=100)
+    assert set(answer.voices.values()) == {"ran"}
     ids = sorted(fact.id for fact in answer.facts)
-    return {"facts": ids, "total": answer.total, "denied": answer.denied or None}
+    return {"facts": ids, "more": answer.truncated, "denied": answer.denied or None}
 
 
 def without_load(listed: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def without_load(listed: dict[str, Any]) -> dict[str, Any]:
 
 def one_by_one(workspace: Workspace, reader: Reader, events: list[Data]) -> list[Path]:
     """Every way to ask for one record: fact, history, links and use, as it was; conflict, policy, domain."""
-    reading = FactReading(workspace, reader)
+    reading, recalling = FactReading(workspace, reader), Recalling(workspace, reader)
     paths: list[Path] = []
     for fact in list(oracle.facts(events))[-6:]:
         paths += [
@@ -75,7 +79,7 @@ def one_by_one(workspace: Workspace, reader: Reader, events: list[Data]) -> list
         paths += [
             lambda domain=domain: Access(workspace).domain(reader, domain),  # type: ignore[misc]
             lambda domain=domain: reading.list(domain=domain),  # type: ignore[misc]
-            lambda domain=domain: reading.search(QUESTION, By(reader.actor, reader.role), domain=domain),  # type: ignore[misc]
+            lambda domain=domain: recalling.search(QUESTION, By(reader.actor, reader.role), domain=domain),  # type: ignore[misc]
             lambda domain=domain: Policies(workspace).list(reader, domain=domain),  # type: ignore[misc]
             lambda domain=domain: Access(workspace).grants(reader, domain=domain),  # type: ignore[misc]
             lambda domain=domain: Access(workspace).explain(reader, "coder", domain),  # type: ignore[misc]

@@ -15,6 +15,7 @@ from adapters.harmonize import Harmonize
 from adapters.health import Health
 from adapters.ledger import By
 from adapters.notes import Notes
+from adapters.recalling import Recalling
 from adapters.undo import Undo
 from adapters.workspace import Workspace
 from domain.propose import NewFact, OnConflict
@@ -43,7 +44,7 @@ def test_s41_another_spelling_of_a_name_is_no_other_origin(workspace: Workspace,
     fact = propose(workspace, "The API listens on port 8080", By("agent:coder"))
     propose(workspace, "the API listens on port 8080!", By(again))
     assert FactReading(workspace, READER).get(fact)["independent_origins"] == 1
-    FactReading(workspace, Reader("agent:coder")).search("port of the API", By("agent:coder"))
+    Recalling(workspace, Reader("agent:coder")).search("port of the API", By("agent:coder"))
     before = FactReading(workspace, READER).row(fact).confidence
     outcome, _ = Facts(workspace).propose("ops", NewFact("The API listens on port 8080", "api", again), By(again))
     assert (outcome.echoed, outcome.confidence) == (True, before)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from adapters.fact_reading import FactReading, Moment
 from adapters.health import Health
+from adapters.recalling import Recalling
 from projections.access import DOMAINS, GRANTS
 from projections.beliefs import BELIEFS, MEMBERS, RUNS
 from projections.conflicts import CONFLICTS
@@ -29,6 +30,7 @@ from projections.facts import FACTS, ORIGINS
 from projections.links import LINKS
 from projections.notes import ITEMS, OBSERVATIONS, TEXTS
 from projections.policies import HISTORY, POLICIES
+from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
@@ -181,7 +183,11 @@ def test_what_held_and_what_was_known_are_read_as_the_oracle_says(ops: list[Op],
         assert {one.id for one in listed} == {name for name, fact in known.items() if oracle.holds(fact, time)}
 
         by = history.by(chance)
-        found = reading.search("what does the API say of sessions in the database", by, limit=100).facts
+        found = (
+            Recalling(history.workspace, PERSON)
+            .search("what does the API say of sessions in the database", by, mode=chance.choice(MODES), limit=100)
+            .facts
+        )
         assert {one.id for one in found} <= current
         assert all(datetime.fromisoformat(one.held_from) <= history.clock.now for one in found)
 

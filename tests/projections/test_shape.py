@@ -20,10 +20,10 @@ from tests.projections.ledgers import Lines, Lines2, Others, fill, new_ledger, o
 
 FOREIGN = {
     "a trigger": (
-        "CREATE TRIGGER zz AFTER INSERT ON registry_v1_memories BEGIN DELETE FROM registry_v1_memories; END",
+        "CREATE TRIGGER zz AFTER INSERT ON registry_v2_memories BEGIN DELETE FROM registry_v2_memories; END",
         "the trigger zz is not one of its own",
     ),
-    "a view": ("CREATE VIEW zz AS SELECT * FROM registry_v1_memories", "the view zz is not one of its own"),
+    "a view": ("CREATE VIEW zz AS SELECT * FROM registry_v2_memories", "the view zz is not one of its own"),
     "a table": ("CREATE TABLE zz (x)", "the table zz is not one of its own"),
     "an index": ("CREATE UNIQUE INDEX zz ON parked (position)", "the index zz is not one of its own"),
     "an unknown view's row": ("INSERT INTO projections VALUES ('zz', 1, 0, '')", "the projection zz v1 is not one"),
