@@ -13,11 +13,12 @@ from uuid import UUID, uuid5
 
 from eventsourcing.persistence import EventStore, IntegrityError, Notification, StoredEvent
 
+from adapters.chain import PAGE, Link, next_link
 from adapters.ledger_check import find_damage
 from adapters.mapper import EnvelopeMapper, is_sealed
+from adapters.recorder import Recorder
 from adapters.sealing import Chance, SealedNotification, seal_of
-from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link
-from adapters.sqlite_errors import translated
+from adapters.sqlite import LedgerRecorder
 from domain.erasure import TextErased
 from domain.errors import KeyReused, LedgerDamaged, LostRace
 from domain.event import STREAMS, Envelope, Event, registered_events, stream_id
@@ -130,12 +131,12 @@ class Draft:
 class Ledger:
     """One workspace's ordered, append-only record of events."""
 
-    def __init__(self, path: Path, clock: Callable[[], datetime], chance: Chance = os.urandom) -> None:
-        self.recorder = LedgerRecorder(path)
+    def __init__(self, where: Path | Recorder, clock: Callable[[], datetime], chance: Chance = os.urandom) -> None:
+        """`where`: the tables, or the SQLite file that has them."""
+        self.recorder: Recorder = LedgerRecorder(where) if isinstance(where, Path) else where
         self.mapper = EnvelopeMapper(chance)
         self.store = EventStore(self.mapper, self.recorder)
         self.clock = clock
-        self.path = path
 
     def close(self) -> None:
         self.recorder.close()
@@ -160,8 +161,7 @@ class Ledger:
                 return Committed(tuple(envelopes))
             stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
             try:
-                with translated(self.path):
-                    positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
+                positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
             except IntegrityError:
                 continue
             return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
