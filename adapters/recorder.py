@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Self
 from uuid import UUID
 
 from eventsourcing.persistence import ApplicationRecorder, Notification, StoredEvent
 
 from adapters.chain import PAGE, Link, Sealed
+from domain.errors import Refused
 from projections.shape import Difference
 
+MOVED = "this ledger has moved to "  # what its database says of one that is closed for good
 POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier is a convenience
+
+
+def refuse_moved(error: Exception) -> None:
+    """Refused, where an append failed because the ledger is closed for good; nothing for any other failure."""
+    _, found, where = str(error).partition(MOVED)
+    if found:
+        raise Refused(f"{MOVED}{where.splitlines()[0]}; nothing was written", "open the workspace there") from error
 
 
 class Waiting:
@@ -48,6 +58,9 @@ class Waiting:
         time.sleep(seconds)
 
 
+Batch = tuple[Sequence[Link], Sequence[tuple[str, int, int]]]  # events, and idempotency keys with first and last
+
+
 class Recorder(ApplicationRecorder):
     """A ledger's tables. `insert_events` takes two more arguments: `key`, the command's idempotency key, and `loaded`,
     the version at which it loaded each stream; it raises IntegrityError when one of them has grown since."""
@@ -68,6 +81,22 @@ class Recorder(ApplicationRecorder):
 
         IntegrityError when they do not begin where this ledger ends.
         """
+
+    @abstractmethod
+    def fill(self, ledger_id: str, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Make the tables and take a whole ledger in, all or nothing. AlreadyThere when events are there.
+
+        `batches` is called again for another try.
+        """
+
+    @abstractmethod
+    def held(self) -> AbstractContextManager[Callable[[str], None]]:
+        """Nobody appends until the end, at which all may again; unless what it gives was called: it closes the ledger
+        for good, saying where it has moved to."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[Recorder]:
+        """The ledger as it is at this moment, to be read, whatever is appended or erased meanwhile."""
 
     @abstractmethod
     def purge(self) -> None:

@@ -10,40 +10,21 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.backup import Manifest, Unpacked, unpacked
+from adapters.backup import Unpacked, unpacked
 from adapters.config import Config
 from adapters.ledger import Ledger
+from adapters.ledger_place import is_elsewhere
 from adapters.ledger_schema import SEALS
 from adapters.locks import alone
 from adapters.purging import Purging
+from adapters.restore_server import Restored, erasures_after, require_beginning, restore_to_server
 from adapters.sqlite import LOCK_TIMEOUT
 from adapters.sqlite_errors import translated
 from adapters.workspace import Paths, open_workspace, system_clock
-from domain.erasure import TextErased
-from domain.errors import HomeNotWritable, LongerHistory, LostRace, OtherHistory
+from domain.errors import HomeNotWritable, LostRace, OtherHistory
 from projections.loop import remove_database
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What a restore did, or would do: `made` tells that there was no ledger here before."""
-
-    manifest: Manifest
-    appended: int
-    made: bool
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "position": self.manifest.position,
-            "chain": self.manifest.chain,
-            "ledger_id": self.manifest.ledger_id,
-            "made_at": self.manifest.made_at,
-            "appended": self.appended,
-            "made": self.made,
-        }
 
 
 def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restored:
@@ -60,6 +41,8 @@ def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restor
         raise HomeNotWritable(f"{folder} cannot be made: {error.strerror}", "choose another --home") from error
     try:
         with unpacked(path, folder) as parts:
+            if is_elsewhere(config := Config.load(paths.config)):
+                return restore_to_server(paths, parts, config, dry_run)
             if paths.ledger.exists():
                 return _continue(paths, parts, dry_run)
             return _make(paths, parts, dry_run)
@@ -100,18 +83,9 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
         at_end = local.chain_at(manifest.position)
     finally:
         local.close()
-    if at_end is not None and head.position > manifest.position and at_end == manifest.chain:
-        raise LongerHistory(
-            f"the local history goes on to position {head.position}, the backup ends at {manifest.position}",
-            "restore into a workspace of its own: --workspace NAME",
-        )
-    if _chain_at(parts.ledger, head.position) != (bytes.fromhex(head.chain) if head.position else None):
-        raise OtherHistory(
-            f"the backup tells another history than the one here, which ends at position {head.position}",
-            "restore into a workspace of its own: --workspace NAME",
-        )
+    require_beginning(head, at_end, parts)
     missing = manifest.position - head.position
-    erasures = _erasures(parts.ledger, head.position)
+    erasures = erasures_after(parts.ledger, head.position)
     if not dry_run and (missing or own_id != manifest.ledger_id):
         config = Config.load(paths.config)
         _save(config, None)
@@ -121,19 +95,6 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
         with open_workspace(paths.folder.parent, paths.folder.name) as workspace:
             Purging(workspace).run()
     return Restored(manifest, missing, made=False)
-
-
-def _erasures(ledger: Path, after: int) -> int:
-    """How many texts were erased beyond a position."""
-    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
-        found = db.execute("SELECT count(*) FROM events WHERE position > ? AND topic = ?", (after, TextErased.name))
-        return int(found.fetchone()[0])
-
-
-def _chain_at(ledger: Path, position: int) -> bytes | None:
-    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
-        row = db.execute("SELECT chain FROM events WHERE position = ?", (position,)).fetchone()
-    return bytes(row[0]) if row else None
 
 
 def _append(ledger: Path, backup: Path, position: int, ledger_id: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,10 +22,10 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import Recorder
+from adapters.recorder import MOVED, Batch, Recorder
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
-from domain.errors import HomeNotWritable
+from domain.errors import AlreadyThere, HomeNotWritable
 from projections.shape import PARTS, Difference, Part, declared_parts, differences
 
 LOCK_TIMEOUT = 30  # seconds that a writer waits for the others
@@ -131,6 +132,45 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             cursor.executemany("INSERT INTO idempotency VALUES (?, ?, ?)", keys)
             cursor.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [row_of(link) for link in links])
             self._keep_seals(cursor, ((link.notification.id, link.notification, link.erases) for link in links))
+
+    def fill(self, ledger_id: str, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Into a file that nobody else has yet: half filled, it is thrown away."""
+        self.create(ledger_id)
+        if self.head()[0]:
+            raise AlreadyThere(f"{self.place} holds events already")
+        for links, keys in batches():
+            self.insert_chained(links, keys)
+
+    @contextmanager
+    def held(self) -> Iterator[Callable[[str], None]]:
+        with (
+            translated(self.path),
+            closing(sqlite3.connect(self.path, timeout=LOCK_TIMEOUT, isolation_level=None)) as db,
+        ):
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("BEGIN IMMEDIATE")
+
+            def move(to: str) -> None:
+                said = f"{MOVED}{to}".replace("'", "''")
+                db.execute("DROP TRIGGER IF EXISTS events_moved")
+                db.execute(f"""CREATE TRIGGER events_moved BEFORE INSERT ON events
+                    BEGIN SELECT RAISE(ABORT, '{said}'); END""")
+                db.execute("COMMIT")
+
+            yield move
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[LedgerRecorder]:
+        """A copy of the file, beside it."""
+        with tempfile.TemporaryDirectory(prefix=".tht-", dir=self.path.absolute().parent) as folder:
+            copy_database(self.path, Path(folder) / self.path.name)
+            frozen = LedgerRecorder(Path(folder) / self.path.name)
+            try:
+                yield frozen
+            finally:
+                frozen.close()
 
     # -- read
 
@@ -247,7 +287,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             declared = SCHEMA if self._has_seals(cursor) else BEFORE_SEALING
             cursor.execute(PARTS)
-            held = [Part(*row) for row in cursor.fetchall()]
+            held = [part for part in (Part(*row) for row in cursor.fetchall()) if part.name != "events_moved"]
         return differences(declared_parts(declared), held)
 
     def rows(self, table: str) -> int:
@@ -274,3 +314,17 @@ def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Coll
             c.execute("SELECT max(originator_version) FROM events WHERE originator_id = ?", (stream.hex,))
             if (c.fetchone()[0] or 0) != version:
                 raise IntegrityError(f"the stream {stream} has grown since it was loaded at version {version}")
+
+
+def copy_database(source: Path, target: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+    """SQLite's online backup: one consistent state, whatever is written meanwhile."""
+    with translated(source), closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as live:
+        live.execute("PRAGMA busy_timeout = 30000")
+        with closing(sqlite3.connect(target)) as copy:
+            live.backup(copy, progress=lambda _, remaining, total: progress(total - remaining, total))
+
+
+def has_moved(path: Path) -> bool:
+    """Whether the ledger in this file is closed for good, as it has moved elsewhere."""
+    with translated(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'events_moved'").fetchone() is not None

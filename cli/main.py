@@ -42,7 +42,7 @@ COMMANDS = {
     "audit": ("cli.audit", "Why is it so: who did what, when, why, and what followed."),
     "projection": ("cli.projection", "The SQL views: list, status, replay, rebuild, verify."),
     "index": ("cli.index", "The vector index: status, rebuild, verify."),
-    "ledger": ("cli.ledger", "The ledger itself: verify, head, export, log."),
+    "ledger": ("cli.ledger", "The ledger itself: verify, head, export, copy, log."),
     "import": ("cli.exchange", "Take in sessions, an old registry, or a whole exported ledger."),
     "export": ("cli.exchange", "Write the whole ledger out, losslessly."),
     "erase": ("cli.erase", "Make a text unreadable for good, everywhere."),

