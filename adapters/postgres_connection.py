@@ -186,6 +186,7 @@ class Connections:
                     if lost:
                         raise _Lost(error) from error
                     tries.pause(self._reason(error), self.place)
+                    self.datastore.pool.check()  # those that were idle may have been lost as well
 
     def _reason(self, error: Exception) -> Exception:
         """The failure behind a wait for a connection that did not come."""
