@@ -25,7 +25,8 @@ from adapters.recorder import Recorder, Waiting
 from domain.errors import LedgerUnavailable
 
 LOCK_TIMEOUT = 30  # seconds that a writer waits for the others
-FIRST_PATIENCE = 5.0  # seconds for a first connection
+FIRST_PATIENCE = 5.0  # seconds for a first connection, unless it fails before
+FIRST_LOOK = 0.2  # seconds between two looks whether it has failed
 PATIENCE = 30.0  # seconds to find a server again that has answered before
 LONGEST_PAUSE = 2.0  # seconds between two tries, after doubling from FIRST_PAUSE
 FIRST_PAUSE = 0.05
@@ -62,7 +63,7 @@ class LedgerDatastore(PostgresDatastore):
             max_size=CONNECTIONS,
             open=False,
             configure=_configure,
-            timeout=FIRST_PATIENCE,
+            timeout=FIRST_LOOK,
             reconnect_timeout=PATIENCE,
             num_workers=1,
         )
@@ -173,23 +174,26 @@ class Connections:
     def _again(self, work: Callable[[], T], lost: Sequence[str] = ()) -> T:
         """Until it succeeds, with growing pauses, while what fails is the connection alone. A first connection is
         waited for less long. With `lost` filled, `work` is not run again: _Lost says that its end is not known."""
-        tries = _Tries(PATIENCE if self._answered else 0.0)
+        tries = _Tries(PATIENCE if self._answered else FIRST_PATIENCE)
         with translated(self.place):
             while True:
                 try:
                     result = work()
-                    self._answered = True
+                    self._answered, self.datastore.pool.timeout = True, FIRST_PATIENCE
                     return result
                 except (OperationalError, InterfaceError) as error:
                     if not passes(error) or self._closed:
                         raise
                     if lost:
                         raise _Lost(error) from error
-                    tries.pause(self._reason(error), self.place)
+                    reason = self._reason(error)
+                    if reason is not error and not self._answered:
+                        raise reason from error
+                    tries.pause(reason, self.place)
                     self.datastore.pool.check()  # those that were idle may have been lost as well
 
     def _reason(self, error: Exception) -> Exception:
-        """The failure behind a wait for a connection that did not come."""
+        """The failure behind a wait for a connection that did not come; without one, what was raised."""
         failure = getattr(self.datastore.pool, "failure", None)
         return failure if isinstance(error.__cause__, PoolTimeout) and isinstance(failure, Exception) else error
 
