@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from domain.text import digest
 from projections.loop import Broken, Head
 from projections.verify import Finding
 
-ATTEMPTS = 25  # each failed one means that somebody else succeeded
+ATTEMPTS = 10  # each failed one means that somebody else succeeded; after them the others wait for this command
 
 E = TypeVar("E", bound=Event)
 
@@ -146,26 +147,32 @@ class Ledger:
     def transact(self, work: Callable[[Draft], None], by: By, command: Sequence[object]) -> Committed:
         """Decide and record, all streams in one transaction.
 
-        `work` loads streams and appends events to the draft; it is run again when another command was quicker.
+        `work` loads streams and appends events to the draft; it is run again when another command was quicker, and
+        after some times while the others wait, so that nobody loses for ever.
         `command` is its name and arguments: an idempotency key that comes back with the same command returns what was
         recorded then, with another one it raises KeyReused. Raises LostRace when `work` never gets through.
         """
         key = f"{by.idempotency_key}#{digest(list(command))[:16]}" if by.idempotency_key else ""
         for _ in range(ATTEMPTS):
-            if key and (before := self._recorded_under(key)) is not None:
-                return Committed(tuple(before), already=True)
-            draft = Draft(self, by, self.clock())
-            work(draft)
-            envelopes = draft.envelopes(key)
-            if by.dry_run or not envelopes:
-                return Committed(tuple(envelopes))
-            stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
-            try:
-                positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
-            except IntegrityError:
-                continue
-            return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
-        raise LostRace(f"the command lost {ATTEMPTS} races against other writers; nothing was written")
+            with suppress(IntegrityError):
+                return self._attempt(work, by, key)
+        try:
+            return self.recorder.undisturbed(lambda: self._attempt(work, by, key))
+        except IntegrityError as error:
+            raise LostRace("the command lost every race against other writers; nothing was written") from error
+
+    def _attempt(self, work: Callable[[Draft], None], by: By, key: str) -> Committed:
+        """IntegrityError when another command was quicker."""
+        if key and (before := self._recorded_under(key)) is not None:
+            return Committed(tuple(before), already=True)
+        draft = Draft(self, by, self.clock())
+        work(draft)
+        envelopes = draft.envelopes(key)
+        if by.dry_run or not envelopes:
+            return Committed(tuple(envelopes))
+        stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
+        positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
+        return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
 
     def _recorded_under(self, key: str) -> list[Envelope] | None:
         name = key.rpartition("#")[0]

@@ -6,6 +6,7 @@ ledger misses none. The library's own way without it (POSTGRES_ENABLE_DB_FUNCTIO
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -22,7 +23,7 @@ from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, 
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
 from adapters.postgres_schema import declared_parts, held_parts, make_tables
-from adapters.recorder import MOVED, Batch, Recorder, Waiting
+from adapters.recorder import MOVED, Batch, Recorder, T, Waiting
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -47,6 +48,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         self.connections = Connections(url, schema, f"the ledger {place}")
         super().__init__(self.connections.datastore, events_table_name="events")
         self.engine, self.name, self.place, self.schema = "PostgreSQL", f"schema {schema}", place, schema
+        self._mine = threading.local()  # the cursor of a transaction that is open in this thread
         self.channel_name = schema  # a database has one set of channels for all its schemas
 
     def create(self, ledger_id: str) -> None:
@@ -83,7 +85,6 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         **_: Any,
     ) -> Sequence[int]:
         def append(cursor: Cursor[Any]) -> list[int]:
-            self._begin(cursor)
             self._require_unmoved(cursor, loaded, {event.originator_id for event in stored_events})
             position, chain = self._head(cursor)
             rows = chained_rows(chain, position + 1, stored_events)
@@ -95,14 +96,33 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             self._keep_seals(cursor, ((row[0], one, erased_by(one)) for row, one in placed))
             return [row[0] for row in rows]
 
-        return self.connections.write(append) if stored_events else []
+        if not stored_events:
+            return []
+        cursor = getattr(self._mine, "cursor", None)
+        return self._write(append) if cursor is None else append(cursor)
+
+    def undisturbed(self, body: Callable[[], T]) -> T:
+        def run(cursor: Cursor[Any]) -> T:
+            self._mine.cursor = cursor
+            try:
+                return body()
+            finally:
+                self._mine.cursor = None
+
+        return self._write(run)
+
+    def _write(self, work: Callable[[Cursor[Any]], T]) -> T:
+        """One writer at a time; whoever waits for new events looks when this is committed."""
+
+        def begin(cursor: Cursor[Any]) -> T:
+            self._lock_table(cursor)
+            self._notify_channel(cursor)
+            return work(cursor)
+
+        return self.connections.write(begin)
 
     def insert_chained(self, links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
-        def take(cursor: Cursor[Any]) -> None:
-            self._begin(cursor)
-            self._take(cursor, links, keys)
-
-        self.connections.write(take)
+        self._write(lambda cursor: self._take(cursor, links, keys))
 
     def _take(self, cursor: Cursor[Any], links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
         if self._head(cursor)[0] + 1 != links[0].notification.id:
@@ -114,7 +134,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
     def fill(self, ledger_id: str, batches: Callable[[], Iterable[Batch]]) -> None:
         def take(cursor: Cursor[Any]) -> None:
             self._make(cursor, ledger_id)
-            self._begin(cursor)
+            self._lock_table(cursor)
             if self._head(cursor)[0]:
                 raise AlreadyThere(f"there are events already in {self.place}", "name another database or workspace")
             cursor.execute(self._sql("UPDATE {s}.about SET ledger_id = %s"), (ledger_id,))
@@ -159,11 +179,6 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         ):
             connection.execute("BEGIN")
             yield connection, cursor
-
-    def _begin(self, cursor: Cursor[Any]) -> None:
-        """One writer at a time; whoever waits for new events looks when this is committed."""
-        self._lock_table(cursor)
-        self._notify_channel(cursor)
 
     def _head(self, cursor: Cursor[Any]) -> tuple[int, bytes]:
         found = cursor.execute(self._sql("SELECT position, chain FROM {s}.head")).fetchone()

@@ -9,7 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Self
+from typing import Self, TypeVar
 from uuid import UUID
 
 from eventsourcing.persistence import ApplicationRecorder, Notification, StoredEvent
@@ -17,6 +17,8 @@ from eventsourcing.persistence import ApplicationRecorder, Notification, StoredE
 from adapters.chain import PAGE, Link, Sealed
 from domain.errors import Refused
 from projections.shape import Difference
+
+T = TypeVar("T")
 
 MOVED = "this ledger has moved to "  # what its database says of one that is closed for good
 POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier is a convenience
@@ -81,6 +83,10 @@ class Recorder(ApplicationRecorder):
 
         IntegrityError when they do not begin where this ledger ends.
         """
+
+    @abstractmethod
+    def undisturbed(self, body: Callable[[], T]) -> T:
+        """Run `body` while nobody else appends. What it inserts is committed at its end, or not at all."""
 
     @abstractmethod
     def fill(self, ledger_id: str, batches: Callable[[], Iterable[Batch]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import MOVED, Batch, Recorder
+from adapters.recorder import MOVED, Batch, Recorder, T
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
 from domain.errors import AlreadyThere, HomeNotWritable
@@ -64,6 +65,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         self.path = path
         self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
+        self._mine = threading.local()  # the cursor of a transaction that is open in this thread
 
     def create(self, ledger_id: str) -> None:
         with translated(self.path), self.datastore.transaction(commit=True) as cursor:
@@ -79,7 +81,18 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **kwargs: Any) -> Sequence[int] | None:
         with translated(self.path):
+            if (cursor := getattr(self._mine, "cursor", None)) is not None:
+                return self._insert_events(cursor, stored_events, **kwargs)
             return super().insert_events(stored_events, **kwargs)
+
+    def undisturbed(self, body: Callable[[], T]) -> T:
+        with translated(self.path), self.datastore.transaction(commit=True) as cursor:
+            cursor.execute("UPDATE head SET position = position")  # takes the lock
+            self._mine.cursor = cursor
+            try:
+                return body()
+            finally:
+                self._mine.cursor = None
 
     def _insert_events(
         self,
