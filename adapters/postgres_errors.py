@@ -37,6 +37,13 @@ def passes(error: Exception) -> bool:
     return cause.sqlstate is None or cause.sqlstate.startswith(_PASSING)
 
 
+def begins_or_ends(error: Exception) -> bool:
+    """Whether a connection was refused by a server that is there, and starting, recovering, stopping or full: libpq
+    gives no code for it, and a server that speaks another language is not waited for."""
+    said = str(error)
+    return "the database system is" in said or "too many clients" in said or "remaining connection slots" in said
+
+
 def explain(error: Exception, place: str) -> Unavailable:
     """The domain's error for a failure of the database."""
     cause = _cause(error)

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
 
 URL = "TEST_POSTGRES_URL"  # where the server is, for processes that a test starts
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,9 +60,50 @@ def connect(url: str = "") -> Any:
     return psycopg.connect(url or os.environ[URL], autocommit=True)
 
 
+def connect_patiently(url: str = "") -> Any:
+    """The same while the server recovers."""
+    import psycopg
+
+    until = time.monotonic() + 30
+    while True:
+        try:
+            return connect(url)
+        except psycopg.OperationalError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+@contextmanager
+def new_database(url: str) -> Iterator[str]:
+    """The URL of an empty database on the server of `url`, gone afterwards."""
+    name = f"t_{uuid4().hex}"
+    with connect_patiently(url) as db:
+        db.execute(f"CREATE DATABASE {name}")
+    try:
+        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    finally:
+        with connect_patiently(url) as db:
+            db.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def kill_a_backend(url: str) -> bool:
+    """SIGKILL to a process of the server that serves tht. The server ends the others, recovers and goes on.
+
+    Whether there was one.
+    """
+    with connect_patiently(url) as db:
+        found = db.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'tht' LIMIT 1").fetchone()
+    if found:
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            os.kill(found[0], signal.SIGKILL)
+            return True
+    return False
+
+
 def cut_connections(url: str = "", application: str = "tht") -> int:
     """End the server's side of every connection of tht's; how many there were."""
-    with connect(url) as db:
+    with connect_patiently(url) as db:
         found = db.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", (application,)
         )

@@ -211,7 +211,11 @@ def test_a_wrong_key_is_damage_and_is_handed_on_as_broken(backend: Backend, ledg
 NOT_ITS = "not kept as that of its record"
 DAMAGE = {
     "DELETE FROM seals WHERE position = 1": (1, "its key is gone, and no erasure says why", "tht erase note-1"),
-    "INSERT INTO seals VALUES (99, 'note-9', '', x'" + "00" * 32 + "')": (99, "a key to a sealed text and no event", ""),
+    "INSERT INTO seals VALUES (99, 'note-9', '', x'" + "00" * 32 + "')": (
+        99,
+        "a key to a sealed text and no event",
+        "",
+    ),
     "INSERT INTO seals VALUES (2, 's', '', x'" + "00" * 32 + "')": (2, NOT_ITS, "tht export"),
     "UPDATE seals SET record = 'note-2' WHERE position = 1": (1, NOT_ITS, "tht export"),
     "UPDATE seals SET about = '' WHERE position = 1": (1, NOT_ITS, "tht export"),

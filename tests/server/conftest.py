@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
-from uuid import uuid4
 
 import pytest
 
 from adapters.workspace import Workspace, create_workspace
-from tests.postgres import connect
+from tests.postgres import new_database
 
 
 @pytest.fixture
 def database(postgres: str) -> Iterator[str]:
     """The URL of an empty database, gone with the test."""
-    name = f"t_{uuid4().hex}"
-    with connect() as db:
-        db.execute(f"CREATE DATABASE {name}")
-    parts = urlsplit(postgres)
-    yield urlunsplit(parts._replace(path=f"/{name}"))
-    with connect() as db:
-        db.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(postgres) as url:
+        yield url
 
 
 @pytest.fixture

@@ -122,7 +122,9 @@ def test_another_ledger_on_the_server_is_not_continued(workspace: Workspace, dat
 def test_a_damaged_ledger_is_not_copied(home: Path, workspace: Workspace, database: str) -> None:
     with sqlite3.connect(workspace.paths.ledger) as db:
         db.execute("DROP TRIGGER events_stay")
-        db.execute("UPDATE events SET state = CAST(replace(CAST(state AS TEXT), 'coder', 'other') AS BLOB) WHERE position = 3")
+        db.execute(
+            "UPDATE events SET state = CAST(replace(CAST(state AS TEXT), 'coder', 'other') AS BLOB) WHERE position = 3"
+        )
     with pytest.raises(LedgerDamaged):
         copy_ledger_to(workspace, database)
     assert schemas(database) == []
