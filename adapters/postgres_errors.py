@@ -62,7 +62,7 @@ def explain(error: Exception, place: str) -> Unavailable:
         return HomeNotWritable(f"{place} cannot be written: {said}", "ask for the rights: docs/postgres.md lists them")
     if passes(error):
         return LedgerUnavailable(f"{place} does not answer: {said}")
-    return LedgerUnavailable(f"{place}: {said}", "tht doctor looks at it; docs/postgres.md says what tht needs there")
+    return LedgerUnavailable(f"{place}: {said}", "tht doctor looks at it; docs/postgres.md says what is needed there")
 
 
 def _cause(error: Exception) -> BaseException:

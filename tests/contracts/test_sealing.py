@@ -170,7 +170,7 @@ def test_an_erasure_that_is_not_recorded_destroys_nothing(backend: Backend, ledg
     append(ledger, ("notes/a", note(1)))
     taken = ledger.mapper.to_stored_event(append(ledger, ("notes/a", note(2))).envelopes[0])
     erasing = ledger.mapper.to_stored_event(_replaced(ledger, erased("note-1")))
-    with pytest.raises(IntegrityError, match="append-only|already exists"):
+    with pytest.raises(IntegrityError, match=r"append-only|already exists"):
         ledger.recorder.insert_events([erasing, taken])
     assert [row[0] for row in rows(backend)] == [1, 2]
     assert ledger.head().position == 2

@@ -1,4 +1,4 @@
-"""An older ledger under newer views, a ledger of somebody else, a clock that goes back: named, and mended as it says."""
+"""An older ledger under newer views, a ledger of somebody else, a clock that goes back: named, and mended."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_restore_never_replaces_a_longer_history(tmp_path: Path) -> None:
         assert_sound(workspace, [promise])
 
 
-def test_without_a_home_it_is_where_the_system_keeps_user_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_is_by_default_where_the_system_keeps_user_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """S-50: neither in the package, which an upgrade replaces, nor in a temporary folder."""
     monkeypatch.delenv("THT_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "ada"))
@@ -157,7 +157,7 @@ def test_without_a_home_it_is_where_the_system_keeps_user_data(tmp_path: Path, m
 
 
 def backwards() -> Callable[[], datetime]:
-    """A clock that goes back an hour every third time that it is read, over a year's end and a change of summer time."""
+    """A clock that goes back every third time that it is read, over the end of a year."""
     readings = iter(range(10_000))
     start = datetime(2026, 1, 1, 0, 30, tzinfo=UTC)
     return lambda: start + timedelta(minutes=10 * (n := next(readings)) - 90 * (n // 3))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -19,12 +18,12 @@ SECRET = "s3cret-pässword"
 
 
 @pytest.fixture
-def url(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """THT_LEDGER_URL with a password, which this server does not ask for."""
     parts = urlsplit(database)
     with_password = urlunsplit(parts._replace(netloc=f"postgres:{SECRET}@"))
     monkeypatch.setenv("THT_LEDGER_URL", with_password)
-    yield with_password
+    return with_password
 
 
 @pytest.fixture

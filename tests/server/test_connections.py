@@ -114,7 +114,7 @@ def test_a_server_that_is_away_is_said_to_be() -> None:
         url = f"postgresql://ada:s3cret@127.0.0.1:{nobody.getsockname()[1]}/tht"
         recorder = postgres_recorder("default", url, {})
         begun = time.monotonic()
-        with pytest.raises(LedgerUnavailable, match="does not answer.*refused") as told:
+        with pytest.raises(LedgerUnavailable, match=r"does not answer.*refused") as told:
             recorder.head()
         assert time.monotonic() - begun < postgres_connection.FIRST_PATIENCE
         assert "s3cret" not in told.value.message + told.value.hint

@@ -75,7 +75,7 @@ def test_a_position_that_one_node_was_told_can_be_waited_for_on_another(node: No
     assert Following(other).wait_for(done.position, 10) == done.position
     threading.Timer(0.3, lambda: Sessions(one).open("s2", "how many more?", CODER)).start()
     assert Following(other).wait_for(done.position + 1, 10) == done.position + 1
-    with pytest.raises(LedgerUnavailable, match="did not come within 0.2 s"):
+    with pytest.raises(LedgerUnavailable, match=r"did not come within 0\.2 s"):
         Following(other).wait_for(done.position + 5, 0.2)
 
 
