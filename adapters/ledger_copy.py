@@ -15,7 +15,7 @@ from adapters.backup import single_file, write_backup
 from adapters.config import Config, find_setting, shown_url
 from adapters.ledger_batches import batches_of
 from adapters.ledger_check import find_damage
-from adapters.ledger_place import is_elsewhere, postgres_recorder
+from adapters.ledger_place import is_elsewhere, postgres_recorder, without_url
 from adapters.mapper import EnvelopeMapper
 from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
@@ -95,7 +95,7 @@ def copy_to_home(
         source.held() if move else nullcontext() as close_for_good,
     ):
         manifest = write_backup(workspace, Path(folder) / "copy", progress)
-        restore_backup(Path(folder) / "copy", paths.folder)
+        restore_backup(Path(folder) / "copy", paths.folder, environment=without_url(workspace.config.environment))
         if close_for_good is not None:
             close_for_good(str(paths.ledger))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)

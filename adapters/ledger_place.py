@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from adapters.config import Config, shown_url
+from adapters.config import Config, find_setting, shown_url
 from adapters.recorder import Recorder
 from adapters.sqlite import LedgerRecorder, has_moved
 from domain.errors import LedgerUnavailable, Refused
@@ -16,6 +16,11 @@ FUNCTIONS = "POSTGRES_ENABLE_DB_FUNCTIONS"
 def is_elsewhere(config: Config) -> bool:
     """Whether the ledger is on a server, and not a file of the home."""
     return bool(config.value("ledger.url"))
+
+
+def without_url(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a workspace whose ledger is to be a file, whatever the others are told."""
+    return {name: value for name, value in environment.items() if name != find_setting("ledger.url").variable}
 
 
 def is_made(config: Config, ledger_file: Path) -> bool:

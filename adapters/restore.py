@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -27,11 +28,13 @@ from domain.errors import HomeNotWritable, LostRace, OtherHistory
 from projections.loop import remove_database
 
 
-def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restored:
+def restore_backup(
+    path: Path, folder: Path, *, dry_run: bool = False, environment: Mapping[str, str] | None = None
+) -> Restored:
     """Bring the backup back into the workspace of this folder. Everything is verified before anything is touched.
 
     LongerHistory when the local history goes on beyond the backup, OtherHistory when it is another one, Refused when
-    the file is no sound backup. A dry run verifies and compares, and stops there.
+    the file is no sound backup. A dry run verifies and compares, and stops there. `environment`: as of a workspace.
     """
     paths = Paths(folder)
     missing = not folder.exists()
@@ -41,10 +44,10 @@ def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restor
         raise HomeNotWritable(f"{folder} cannot be made: {error.strerror}", "choose another --home") from error
     try:
         with unpacked(path, folder) as parts:
-            if is_elsewhere(config := Config.load(paths.config)):
+            if is_elsewhere(config := Config.load(paths.config, environment)):
                 return restore_to_server(paths, parts, config, dry_run)
             if paths.ledger.exists():
-                return _continue(paths, parts, dry_run)
+                return _continue(paths, parts, dry_run, environment)
             return _make(paths, parts, dry_run)
     finally:
         if missing and not any(folder.iterdir()):
@@ -75,7 +78,7 @@ def _make(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
     return Restored(manifest, manifest.position, made=True)
 
 
-def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
+def _continue(paths: Paths, parts: Unpacked, dry_run: bool, environment: Mapping[str, str] | None) -> Restored:
     manifest = parts.manifest
     local = Ledger(paths.ledger, system_clock)
     try:
@@ -92,7 +95,7 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
         _append(paths.ledger, parts.ledger, head.position, manifest.ledger_id)
         _save(config, manifest.ledger_id)
     if not dry_run and erasures:
-        with open_workspace(paths.folder.parent, paths.folder.name) as workspace:
+        with open_workspace(paths.folder.parent, paths.folder.name, environment=environment) as workspace:
             Purging(workspace).run()
     return Restored(manifest, missing, made=False)
 

@@ -92,14 +92,13 @@ class Run:
     def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
         """The workspace, closed at the end. With `create` it is made when it is not there, and that is said; for a
         dry run it is then a passing one."""
+        from adapters.ledger_place import without_url
         from adapters.workspace import create_workspace, has_ledger, open_workspace
 
         if create and dry_run and not has_ledger(self.home_path, self.workspace_name):
             with (
                 tempfile.TemporaryDirectory() as home,
-                create_workspace(
-                    Path(home), "dry-run", environment={k: v for k, v in os.environ.items() if k != "THT_LEDGER_URL"}
-                ) as workspace,
+                create_workspace(Path(home), "dry-run", environment=without_url(os.environ)) as workspace,
             ):
                 yield workspace
             return

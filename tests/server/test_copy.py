@@ -220,7 +220,9 @@ def test_the_command(tht: Tht, database: str, tmp_path: Path, monkeypatch: pytes
     assert tht.json("status")["ledger"]["place"].startswith("postgresql://")
     assert tht.json("ledger", "head") == head
     assert tht("verify").code == 0
+    monkeypatch.setenv("THT_LEDGER_URL", database)  # as it is where a ledger on a server is worked with
     tht.json("ledger", "copy", "--to", tmp_path / "back")
+    monkeypatch.delenv("THT_LEDGER_URL")
     monkeypatch.setenv("THT_HOME", str(tmp_path / "back"))
     assert tht.json("ledger", "head") == head
 

@@ -157,24 +157,29 @@ def test_connections_that_are_cut_are_found_again_and_nothing_is_recorded_twice(
     nodes = [node("one"), node("other")]
     url = str(nodes[0].config.value("ledger.url"))
     told_to: dict[int, list[int]] = {0: [], 1: []}
+    stop = threading.Event()
 
     def write(number: int) -> None:
         with open_workspace(nodes[number].paths.folder.parent, "default") as mine:
-            for _ in range(150):
+            while not stop.is_set():
                 done = append(mine.ledger, (f"session/w{number}", entered()))
                 told_to[number].append(done.position)
 
     writers = [threading.Thread(target=write, args=(number,)) for number in (0, 1)]
     for writer in writers:
         writer.start()
-    cut = 0
-    while any(writer.is_alive() for writer in writers):
-        cut += cut_connections(url)
+    cut = []
+    for _ in range(20):
+        cut.append(cut_connections(url))
         time.sleep(0.15)
-    assert cut > 10
+    stop.set()
+    for writer in writers:
+        writer.join(60)
+    assert not any(writer.is_alive() for writer in writers)
+    assert sum(cut) > 10
     head = nodes[0].ledger.head().position
     assert sorted(told_to[0] + told_to[1]) == list(range(1, head + 1))
-    assert head == 300
+    assert min(len(told_to[0]), len(told_to[1])) > 10
     assert list(nodes[1].ledger.find_damage()) == []
 
 
