@@ -40,7 +40,7 @@ COMMANDS = {
     "harvest": ("cli.upkeep", "A meeting's decisions as facts."),
     "maintain": ("cli.upkeep", "Consolidate and harmonize on a schedule, in the foreground."),
     "audit": ("cli.audit", "Why is it so: who did what, when, why, and what followed."),
-    "projection": ("cli.projection", "The SQL views: list, status, replay, rebuild, verify."),
+    "projection": ("cli.projection", "The SQL views: list, status, replay, rebuild, verify, follow."),
     "index": ("cli.index", "The vector index: status, rebuild, verify."),
     "ledger": ("cli.ledger", "The ledger itself: verify, head, export, copy, log."),
     "import": ("cli.exchange", "Take in sessions, an old registry, or a whole exported ledger."),

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -201,6 +204,32 @@ def test_backup_and_restore(tht: Tht, url: str, tmp_path: Path, monkeypatch: pyt
     assert tht("verify").code == 0
     tht.json("session", "open", "s3", "--question", "more?", "--actor", "agent:coder-1")
     assert tht.refused("restore", tmp_path / "two.zip") == "LongerHistory"
+
+
+def test_a_node_follows_what_others_write(tht: Tht, url: str, tmp_path: Path) -> None:
+    """`tht projection follow` in a process of its own says each position; an interrupt ends it without a fault."""
+    worked(tht)
+    head = tht.json("ledger", "head")["position"]
+    assert tht.json("projection", "wait", head)["position"] == head
+    assert tht.refused("projection", "wait", head + 1, "--timeout", "0.2", code=3) == "LedgerUnavailable"
+    follower = subprocess.Popen(
+        [sys.executable, "-c", "from cli.main import main; main()", "projection", "follow", "--json"],
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert follower.stdout is not None
+        assert json.loads(follower.stdout.readline()) == {"position": head}
+        tht.json("session", "open", "s2", "--question", "more?", "--actor", "agent:coder-1")
+        assert json.loads(follower.stdout.readline()) == {"position": head + 1}
+        follower.send_signal(signal.SIGINT)
+        _, said = follower.communicate(timeout=30)
+    finally:
+        follower.kill()
+        follower.wait()
+    assert (follower.returncode, said) == (0, "")
 
 
 def test_erased_text_is_readable_nowhere(tht: Tht, url: str, tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,6 +140,18 @@ def test_a_ledger_that_is_held_for_too_long_is_said_to_be(
         assert len(impatient.page(0)) == 1
     assert append(impatient, ("session/b", opened("b"))).position == 2
     impatient.close()
+
+
+def test_without_the_extra_a_file_works_and_a_url_says_what_is_missing() -> None:
+    script = "import sys; sys.modules['psycopg'] = None; from cli.main import main; main(['init'])"
+    for url, code, said in (("", 0, "ledger"), ("postgresql:///tht", 3, "thoth-memory[postgres]")):
+        home = f"{os.environ['THT_HOME']}-{code}"
+        environment = os.environ | {"THT_HOME": home} | ({"THT_LEDGER_URL": url} if url else {})
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ["POSTGRES_ENABLE_DB_FUNCTIONS", "THT_POSTGRES_ENABLE_DB_FUNCTIONS"])
