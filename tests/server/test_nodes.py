@@ -15,6 +15,7 @@ from adapters.curation import Curation
 from adapters.following import Following
 from adapters.health import Health
 from adapters.ledger import By
+from adapters.postgres_connection import CONNECTIONS
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, open_workspace
@@ -181,6 +182,24 @@ def test_connections_that_are_cut_are_found_again_and_nothing_is_recorded_twice(
     assert sorted(told_to[0] + told_to[1]) == list(range(1, head + 1))
     assert min(len(told_to[0]), len(told_to[1])) > 10
     assert list(nodes[1].ledger.find_damage()) == []
+
+
+def test_more_threads_than_connections_that_all_keep_losing(node: Node) -> None:
+    """Whoever decides while the others wait needs no connection that one of them holds."""
+    one = node("one")
+    threads, told_to = 4 * CONNECTIONS, list[int]()
+
+    def write(number: int) -> None:
+        for _ in range(5):
+            told_to.append(append(one.ledger, ("session/shared", entered()), by=By(f"agent:w{number}")).position)
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(threads)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert sorted(told_to) == list(range(1, 5 * threads + 1))
+    assert list(one.ledger.find_damage()) == []
 
 
 def test_an_older_state_of_the_server_under_newer_views_is_refused(node: Node) -> None:
