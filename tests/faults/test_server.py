@@ -23,7 +23,7 @@ from tests.crash.soundness import (
 from tests.environment.command import tht, worked
 from tests.environment.conftest import mounted
 from tests.environment.test_disk import fill
-from tests.postgres import connect, new_database
+from tests.postgres import connect_patiently, new_database
 
 __all__ = ["mounted"]  # fixture
 pytestmark = pytest.mark.posix
@@ -47,7 +47,7 @@ def furnished(home: Path, url: str) -> Path:
 
 
 def in_database(url: str, statement: str) -> None:
-    with connect(url) as db:
+    with connect_patiently(url) as db:
         db.execute(statement.format(name=db.info.dbname))
 
 
@@ -69,7 +69,7 @@ def test_a_server_that_is_read_only(tmp_path: Path, database: str) -> None:
             assert ran.code == 3, ran
             assert "cannot be written" in ran.err
     finally:
-        with connect(database) as db:
+        with connect_patiently(database) as db:
             db.execute("SET default_transaction_read_only = off")
             db.execute(f"ALTER DATABASE {db.info.dbname} RESET default_transaction_read_only")
     with open_home(home) as workspace:
@@ -89,7 +89,7 @@ def test_a_server_whose_disk_is_full(tmp_path: Path, postgres: str, mounted: Cal
         import pwd
 
         os.chown(space, pwd.getpwnam("embedded_postgres").pw_uid, -1)
-    with connect() as db:
+    with connect_patiently() as db:
         db.execute(f"CREATE TABLESPACE small LOCATION '{space}'")
         db.execute("CREATE DATABASE small TABLESPACE small")
     url = postgres.replace("/postgres?", "/small?")
@@ -118,8 +118,9 @@ def test_a_server_whose_disk_is_full(tmp_path: Path, postgres: str, mounted: Cal
         with open_home(home) as workspace:
             assert_goes_on(workspace)
     finally:
-        with connect() as db:
+        with connect_patiently() as db:
             db.execute("DROP DATABASE small WITH (FORCE)")
+            db.execute("CHECKPOINT")  # files of what was dropped may still stand in the tablespace
             db.execute("DROP TABLESPACE small")
 
 
@@ -128,7 +129,7 @@ def test_a_server_that_stands_still_for_a_while(tmp_path: Path, database: str) -
     home = furnished(tmp_path / "home", database)
 
     def frozen(workspace: Workspace) -> list[int]:
-        with connect(database) as db:
+        with connect_patiently(database) as db:
             rows = db.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'tht'").fetchall()
         return [row[0] for row in rows]
 

@@ -57,8 +57,11 @@ def storm(home: Path, folder: Path, chance: random.Random, disturb: Callable[[],
     for ack in acks:
         ack.unlink(missing_ok=True)
     running = [start_child(kind, home, acks=ack) for kind, ack in zip(kinds, acks, strict=True)]
+    patience = time.monotonic() + 60
+    while not all(ack.exists() and whole_lines(ack) for ack in acks) and time.monotonic() < patience:
+        time.sleep(0.01)  # until all have begun, however busy the machine is
     begun = time.monotonic()
-    moments = sorted((chance.uniform(0.1, 1.2), number) for number in range(len(kinds)))
+    moments = sorted((chance.uniform(0.0, 1.2), number) for number in range(len(kinds)))
     try:
         for moment, number in moments:
             time.sleep(max(0.0, begun + moment - time.monotonic()))

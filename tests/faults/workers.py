@@ -20,6 +20,8 @@ SECONDS = 3.0  # that a worker goes on when nobody kills it
 
 def _over_and_over(home: Path, work: Callable[[Workspace, int], object], acknowledge: Acknowledge) -> None:
     until, number = time.monotonic() + SECONDS, 0
+    with open_home(home) as workspace:
+        acknowledge(standing(workspace))  # it has begun
     while time.monotonic() < until:
         with open_home(home) as workspace:
             for _ in range(5):
