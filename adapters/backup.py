@@ -21,9 +21,13 @@ from typing import IO, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from adapters.config import Config
 from adapters.files import refuse_homes, written_in_one_step
 from adapters.json_lines import misfit
+from adapters.ledger_batches import batches_of
 from adapters.ledger_check import first_fault
+from adapters.ledger_place import is_elsewhere
+from adapters.sqlite import LedgerRecorder, copy_database
 from adapters.sqlite_errors import translated
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, LedgerDamaged, Refused
@@ -74,7 +78,7 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
     """
     with _scratch(refuse_homes(path).absolute().parent) as folder:
         copy = folder / LEDGER
-        copy_ledger(workspace.paths.ledger, copy, progress)
+        copy_ledger(workspace, copy, progress)
         standing = sound_standing(copy)
         digest = hashlib.sha256()
         with copy.open("rb") as file:
@@ -90,7 +94,7 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
             bytes=copy.stat().st_size,
             sha256=digest.hexdigest(),
         )
-        config = workspace.paths.config.read_bytes() if workspace.paths.config.exists() else b""
+        config = _settings(workspace, folder / CONFIG)
         with written_in_one_step(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_member(MANIFEST), canonical_json(manifest.model_dump()) + "\n")
             archive.writestr(_member(CONFIG), config)
@@ -99,13 +103,29 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
     return manifest
 
 
-def copy_ledger(source: Path, target: Path, progress: Progress) -> None:
-    """SQLite's online backup: one consistent state, whatever is written meanwhile."""
-    with translated(source), closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as live:
-        live.execute("PRAGMA busy_timeout = 30000")
-        with closing(sqlite3.connect(target)) as copy:
-            live.backup(copy, progress=lambda _, remaining, total: progress(total - remaining, total))
+def copy_ledger(workspace: Workspace, target: Path, progress: Progress) -> None:
+    """One consistent state as a SQLite file, whatever is written meanwhile, and wherever the ledger is."""
+    source = workspace.ledger.recorder
+    if isinstance(source, LedgerRecorder):
+        copy_database(source.path, target, progress)
+    else:
+        copy = LedgerRecorder(target)
+        try:
+            with source.snapshot() as frozen:
+                copy.fill(frozen.ledger_id(), lambda: batches_of(frozen, progress=progress))
+        finally:
+            copy.close()
     single_file(target)
+
+
+def _settings(workspace: Workspace, scratch: Path) -> bytes:
+    """The settings, without the way to a server: a backup's ledger is a file."""
+    stored = workspace.config.stored
+    if not is_elsewhere(workspace.config):
+        return workspace.paths.config.read_bytes() if workspace.paths.config.exists() else b""
+    kept = {key: value for key, value in stored.items() if key != "ledger.url"}
+    Config(scratch, kept, workspace.config.reviewers).save()
+    return scratch.read_bytes()
 
 
 def single_file(path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import tomli_w
 
@@ -34,8 +34,10 @@ class Setting:
 
     @property
     def from_environment(self) -> bool:
-        """Whether a variable may override it: never what says who may approve or read, or which ledger this is."""
-        return not self.key.startswith(("review.", "ledger.", "access."))
+        """Whether a variable may override it: never what says who may approve or read, or which ledger this is.
+
+        The way to it may come so: it may hold a password, and must lead to the same ledger."""
+        return self.key == "ledger.url" or not self.key.startswith(("review.", "ledger.", "access."))
 
     @property
     def variable(self) -> str:
@@ -58,6 +60,8 @@ class Setting:
             parse_voices(value)
         if self.key == "index.url" and value and not _is_web_address(value):
             raise InvalidInput(f"{self.key} takes http://… or https://…, not {_without_secrets(value)!r}")
+        if self.key == "ledger.url" and value and not _is_postgres_address(value):
+            raise InvalidInput(f"{self.key} takes postgresql://…, not {_without_secrets(value)!r}")
         return value
 
     def _boolean(self, value: object) -> bool:
@@ -80,6 +84,7 @@ class Setting:
 
 SETTINGS = (
     Setting("ledger.id", "", "which ledger this home belongs to; written by tht init"),
+    Setting("ledger.url", "", "a PostgreSQL that keeps the ledger (postgresql://…); empty: ledger.sqlite3 in the home"),
     Setting("actor", "", "who acts when --actor and THT_ACTOR are not given; else human:<login>"),
     Setting("embedder.model", "minilm", "minilm (packaged), a sentence-transformers name or folder, hash, none"),
     Setting("index.url", "", "a Qdrant server or cloud; empty: Qdrant Edge in the home (API key: THT_QDRANT_API_KEY)"),
@@ -218,16 +223,44 @@ def _is_web_address(value: str) -> bool:
         return False
 
 
+def _is_postgres_address(value: str) -> bool:
+    """A URL as libpq takes it; host, port and password may be left to libpq's variables and files."""
+    try:
+        return urlsplit(value).scheme in ("postgresql", "postgres")
+    except ValueError:
+        return False
+
+
+def without_password(url: str) -> str:
+    """A PostgreSQL URL as it may be kept: the rest of the way, and the password found by libpq's own means."""
+    parts = urlsplit(url)
+    login, _, host = parts.netloc.rpartition("@")
+    user = login.partition(":")[0]
+    kept = (one for one in parts.query.split("&") if not one.lower().startswith(("password=", "sslpassword=")))
+    return _joined(parts._replace(netloc=f"{user}@{host}" if user else host, query="&".join(kept)))
+
+
+def _joined(parts: SplitResult) -> str:
+    """As `urlunsplit`, which leaves the slashes out before a host that is not given."""
+    made = urlunsplit(parts)
+    return made if parts.netloc else made.replace(":", "://", 1)
+
+
+def shown_url(url: str) -> str:
+    """A URL as it may be shown, secrets left out."""
+    return str(_without_secrets(url))
+
+
 def _without_secrets(value: Value) -> Value:
     """A value as it may be shown: what stands in a URL as user, password or query is nobody else's."""
     if not isinstance(value, str) or "://" not in value:
         return value
-    if not _is_web_address(value):
+    if not (_is_web_address(value) or _is_postgres_address(value)):
         return "***"
     parts = urlsplit(value)
     login, _, host = parts.netloc.rpartition("@")
     shown = parts._replace(netloc=f"***@{host}" if login else host, query="***" if parts.query else "")
-    return urlunsplit(shown)
+    return _joined(shown)
 
 
 def _changeable(key: str) -> Setting:

@@ -16,6 +16,7 @@ from adapters import model_folder
 from adapters.checks import Check
 from adapters.health import Health
 from adapters.knowledge_checks import KnowledgeChecks
+from adapters.ledger_doctor import check_ledger, check_lock
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
@@ -40,8 +41,8 @@ class Doctor:
             ("model", lambda: [self._model()]),
             ("home", self._home),
             ("disk", lambda: [self._disk()]),
-            ("ledger", lambda: [self._ledger()]),
-            ("ledger lock", lambda: [self._lock()]),
+            ("ledger", lambda: check_ledger(self.workspace.ledger.recorder)),
+            ("ledger lock", lambda: check_lock(self.workspace.ledger.recorder)),
             ("environment", lambda: [self._environment()]),
             ("clock", lambda: [self._clock()]),
             ("views", self._views),
@@ -94,30 +95,6 @@ class Doctor:
             mend = "free some space: a rebuild needs room for a second copy of the views"
             return Check("disk", "warn", f"{free / 1e6:,.0f} MB free", mend)
         return Check("disk", "ok", f"{free / 1e9:,.1f} GB free")
-
-    def _ledger(self) -> Check:
-        """What SQLite says about the file; the chain is verify's business."""
-        found = self.workspace.ledger.recorder.integrity()
-        if found:
-            return Check("ledger", "broken", found[0], "tht ledger verify says where; tht restore FILE brings it back")
-        return Check("ledger", "ok", "SQLite finds the file sound; tht ledger verify checks its chain")
-
-    def _lock(self) -> Check:
-        """WAL lets readers and a writer work at the same time; some network disks refuse it. Also: who holds a lock."""
-        path = self.workspace.paths.ledger
-        db = sqlite3.connect(path, timeout=0.2, isolation_level=None)
-        try:
-            mode = str(db.execute("PRAGMA journal_mode").fetchone()[0])
-            db.execute("BEGIN IMMEDIATE")
-            db.execute("ROLLBACK")
-        except sqlite3.Error as error:
-            mend = "wait for the other process, or find out why it hangs; no lock outlives its process"
-            return Check("ledger lock", "warn", f"{path.name}: {error}", mend)
-        finally:
-            db.close()
-        if mode != "wal":
-            return Check("ledger lock", "warn", f"journal mode {mode}, not WAL", "keep the home on a local disk")
-        return Check("ledger lock", "ok", "nobody holds the ledger; WAL")
 
     def _environment(self) -> Check:
         found = sorted(name for name in self.environment if name.endswith(STRAY))

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cached_property
 
+from adapters.chain import Sealed
 from adapters.ledger import Draft
-from adapters.sqlite import Sealed
 from domain.erasure import TextErased
 from domain.errors import UnknownRecord
 from domain.event import Envelope, Event, stream_id

@@ -31,6 +31,7 @@ class Status:
     workspace: str
     home: str
     ledger_id: str
+    ledger_place: str
     head: Head
     projections: tuple[ProjectionStatus, ...]
     views_problem: str
@@ -40,7 +41,12 @@ class Status:
         return {
             "workspace": self.workspace,
             "home": self.home,
-            "ledger": {"position": self.head.position, "head": self.head.chain, "id": self.ledger_id},
+            "ledger": {
+                "position": self.head.position,
+                "head": self.head.chain,
+                "id": self.ledger_id,
+                "place": self.ledger_place,
+            },
             "projections": [one.as_json() for one in self.projections],
             "views_problem": self.views_problem,
             "index": self.index.as_json(self.head.position),
@@ -89,6 +95,7 @@ class Health:
             workspace.name,
             str(workspace.paths.folder),
             ledger_id,
+            workspace.ledger.recorder.place,
             head,
             projections,
             problem,

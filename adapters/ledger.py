@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,11 +14,12 @@ from uuid import UUID, uuid5
 
 from eventsourcing.persistence import EventStore, IntegrityError, Notification, StoredEvent
 
+from adapters.chain import PAGE, Link, next_link
 from adapters.ledger_check import find_damage
 from adapters.mapper import EnvelopeMapper, is_sealed
+from adapters.recorder import Recorder
 from adapters.sealing import Chance, SealedNotification, seal_of
-from adapters.sqlite import PAGE, LedgerRecorder, Link, next_link
-from adapters.sqlite_errors import translated
+from adapters.sqlite import LedgerRecorder
 from domain.erasure import TextErased
 from domain.errors import KeyReused, LedgerDamaged, LostRace
 from domain.event import STREAMS, Envelope, Event, registered_events, stream_id
@@ -25,7 +27,7 @@ from domain.text import digest
 from projections.loop import Broken, Head
 from projections.verify import Finding
 
-ATTEMPTS = 25  # each failed one means that somebody else succeeded
+ATTEMPTS = 10  # each failed one means that somebody else succeeded; after them the others wait for this command
 
 E = TypeVar("E", bound=Event)
 
@@ -130,12 +132,12 @@ class Draft:
 class Ledger:
     """One workspace's ordered, append-only record of events."""
 
-    def __init__(self, path: Path, clock: Callable[[], datetime], chance: Chance = os.urandom) -> None:
-        self.recorder = LedgerRecorder(path)
+    def __init__(self, where: Path | Recorder, clock: Callable[[], datetime], chance: Chance = os.urandom) -> None:
+        """`where`: the tables, or the SQLite file that has them."""
+        self.recorder: Recorder = LedgerRecorder(where) if isinstance(where, Path) else where
         self.mapper = EnvelopeMapper(chance)
         self.store = EventStore(self.mapper, self.recorder)
         self.clock = clock
-        self.path = path
 
     def close(self) -> None:
         self.recorder.close()
@@ -145,27 +147,32 @@ class Ledger:
     def transact(self, work: Callable[[Draft], None], by: By, command: Sequence[object]) -> Committed:
         """Decide and record, all streams in one transaction.
 
-        `work` loads streams and appends events to the draft; it is run again when another command was quicker.
+        `work` loads streams and appends events to the draft; it is run again when another command was quicker, and
+        after some times while the others wait, so that nobody loses for ever.
         `command` is its name and arguments: an idempotency key that comes back with the same command returns what was
         recorded then, with another one it raises KeyReused. Raises LostRace when `work` never gets through.
         """
         key = f"{by.idempotency_key}#{digest(list(command))[:16]}" if by.idempotency_key else ""
         for _ in range(ATTEMPTS):
-            if key and (before := self._recorded_under(key)) is not None:
-                return Committed(tuple(before), already=True)
-            draft = Draft(self, by, self.clock())
-            work(draft)
-            envelopes = draft.envelopes(key)
-            if by.dry_run or not envelopes:
-                return Committed(tuple(envelopes))
-            stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
-            try:
-                with translated(self.path):
-                    positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
-            except IntegrityError:
-                continue
-            return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
-        raise LostRace(f"the command lost {ATTEMPTS} races against other writers; nothing was written")
+            with suppress(IntegrityError):
+                return self._attempt(work, by, key)
+        try:
+            return self.recorder.undisturbed(lambda: self._attempt(work, by, key))
+        except IntegrityError as error:
+            raise LostRace("the command lost every race against other writers; nothing was written") from error
+
+    def _attempt(self, work: Callable[[Draft], None], by: By, key: str) -> Committed:
+        """IntegrityError when another command was quicker."""
+        if key and (before := self._recorded_under(key)) is not None:
+            return Committed(tuple(before), already=True)
+        draft = Draft(self, by, self.clock())
+        work(draft)
+        envelopes = draft.envelopes(key)
+        if by.dry_run or not envelopes:
+            return Committed(tuple(envelopes))
+        stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
+        positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
+        return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
 
     def _recorded_under(self, key: str) -> list[Envelope] | None:
         name = key.rpartition("#")[0]

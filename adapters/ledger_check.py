@@ -1,4 +1,4 @@
-"""Level 1 of verify: whether a SQLite file is a ledger of tht, nothing but that, and as it was recorded."""
+"""Level 1 of verify: whether a database is a ledger of tht, nothing but that, and as it was recorded."""
 
 from __future__ import annotations
 
@@ -9,41 +9,40 @@ from pathlib import Path
 
 from eventsourcing.persistence import Notification
 
-from adapters.ledger_schema import BEFORE_SEALING, SCHEMA
+from adapters.chain import GENESIS, Link, next_link
 from adapters.mapper import EnvelopeMapper, is_sealed, seal_for
+from adapters.recorder import Recorder
 from adapters.sealing import seal_of
-from adapters.sqlite import GENESIS, LedgerRecorder, Link, next_link
+from adapters.sqlite import LedgerRecorder
 from adapters.sqlite_errors import translated
 from domain.erasure import TextErased
 from domain.errors import LedgerDamaged
 from domain.event import Envelope, stream_id
-from projections.shape import Difference, declared_parts, differences
+from projections.shape import Difference
 from projections.verify import Finding
 
 RESTORE = "tht restore FILE brings a backup back"
 UPGRADE = "upgrade tht if a newer one wrote this event; else tht restore FILE brings a backup back"
 REWRITE = "tht export FILE, then tht --workspace NAME import FILE makes a sound ledger of its events; or tht restore"
-FILE = "ledger.sqlite3"
 SHOWN_KEYS = 3
 
 
-def find_damage(recorder: LedgerRecorder, mapper: EnvelopeMapper) -> Iterator[Finding]:
+def find_damage(recorder: Recorder, mapper: EnvelopeMapper) -> Iterator[Finding]:
     """Tables and triggers as declared, positions and stream versions without gaps, an unbroken chain, every event
     decodes, the idempotency keys are those of the events, and so are the keys of sealed text, but for what was erased.
     Each finding with what mends it.
 
-    Raises LedgerDamaged where the file is so damaged that SQLite reads nothing of it.
+    Raises LedgerDamaged where it is so damaged that the engine reads nothing of it.
     """
-    schema = SCHEMA if recorder.has_seals() else BEFORE_SEALING
-    odd = differences(declared_parts(schema), recorder.parts())
-    yield from _odd_shape(odd)
+    odd = recorder.odd_shape()
+    yield from _odd_shape(recorder.name, odd)
     for complaint in recorder.integrity():
-        yield Finding("ledger", FILE, f"SQLite: {complaint}", RESTORE)
+        yield Finding("ledger", recorder.name, complaint, RESTORE)
     if any(one.kind == "table" and not one.foreign for one in odd):
         return  # nothing can be read with certainty
     lost = [table for table in ("head", "about") if recorder.rows(table) != 1]
     for table in lost:
-        yield Finding("ledger", FILE, f"its table {table} is not one row", RESTORE)
+        yield Finding("ledger", recorder.name, f"its table {table} is not one row", RESTORE)
     if not lost:
         walk = _Walk(recorder, mapper)
         yield from walk.findings()
@@ -88,17 +87,17 @@ def _named(found: dict[str, tuple[int, int]]) -> list[tuple[str, int, int]]:
     return [(key.rpartition("#")[0], first, last) for key, (first, last) in found.items()]
 
 
-def _odd_shape(odd: Iterable[Difference]) -> Iterator[Finding]:
+def _odd_shape(name: str, odd: Iterable[Difference]) -> Iterator[Finding]:
     """Without its triggers it is not append-only, and one of somebody else's would act on it."""
     for one in odd:
         damaged = one.kind == "table" and not one.foreign
-        yield Finding("ledger", FILE, one.what, RESTORE if damaged else REWRITE)
+        yield Finding("ledger", name, one.what, RESTORE if damaged else REWRITE)
 
 
 class _Walk:
     """One way through all events: what of them does not hold, and the keys that they carry."""
 
-    def __init__(self, recorder: LedgerRecorder, mapper: EnvelopeMapper) -> None:
+    def __init__(self, recorder: Recorder, mapper: EnvelopeMapper) -> None:
         self.recorder, self.mapper = recorder, mapper
         self.position = 0
         self.versions: dict[object, int] = {}
@@ -140,13 +139,14 @@ class _Walk:
         try:
             kept = set(self.recorder.keys(self.position))
         except LedgerDamaged as error:
-            yield Finding("ledger", FILE, f"its idempotency keys: {error.message}", REWRITE)
+            yield Finding("ledger", self.recorder.name, f"its idempotency keys: {error.message}", REWRITE)
             return
         odd = sorted({str(key)[:40] for key, _, _ in kept ^ set(_named(self.keys))})
         if odd:
             more = f" and {len(odd) - SHOWN_KEYS:,} more" if len(odd) > SHOWN_KEYS else ""
             named = ", ".join(repr(key) for key in odd[:SHOWN_KEYS]) + more
-            yield Finding("ledger", FILE, f"its idempotency keys are not those of its events: {named}", REWRITE)
+            what = f"its idempotency keys are not those of its events: {named}"
+            yield Finding("ledger", self.recorder.name, what, REWRITE)
 
     def odd_seals(self) -> Iterator[Finding]:
         """A text that does not open was erased, and one that was erased does not open."""

@@ -15,11 +15,11 @@ from uuid import UUID
 from eventsourcing.persistence import Notification
 from pydantic import BaseModel, ConfigDict, Field
 
+from adapters.chain import GENESIS, Link, next_link
 from adapters.files import refuse_homes, written_in_one_step
 from adapters.ledger import Ledger
 from adapters.mapper import EnvelopeMapper, seal_for
 from adapters.sealing import Seal, SealedNotification, seal_of
-from adapters.sqlite import GENESIS, Link, next_link
 from domain.erasure import TextErased
 from domain.errors import InvalidInput, LedgerDamaged
 from domain.event import Envelope

@@ -10,12 +10,12 @@ from pathlib import Path
 from eventsourcing.persistence import IntegrityError
 from pydantic import ValidationError
 
+from adapters.chain import GENESIS, Link, next_link
 from adapters.json_lines import Line, misfit, read_lines
 from adapters.ledger import Ledger
 from adapters.ledger_check import keys_of
 from adapters.ledger_files import BATCH, FORMAT, VERSION, EventForm, HeaderForm, Progress, same_command
 from adapters.mapper import EnvelopeMapper
-from adapters.sqlite import GENESIS, Link, next_link
 from domain.errors import InvalidInput, LedgerDamaged, LostRace, OtherHistory, Refused
 from domain.event import Envelope, stream_id
 from projections.loop import Head

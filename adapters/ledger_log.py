@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.chain import Link
 from adapters.ledger import Ledger
 from adapters.mapper import payload
-from adapters.sqlite import Link
 from domain.errors import InvalidInput, LedgerDamaged
 from domain.event import is_private, iso_utc
 from projections.loop import Head

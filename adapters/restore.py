@@ -9,48 +9,32 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.backup import Manifest, Unpacked, unpacked
+from adapters.backup import Unpacked, unpacked
 from adapters.config import Config
 from adapters.ledger import Ledger
+from adapters.ledger_place import is_elsewhere
 from adapters.ledger_schema import SEALS
 from adapters.locks import alone
 from adapters.purging import Purging
+from adapters.restore_server import Restored, erasures_after, require_beginning, restore_to_server
 from adapters.sqlite import LOCK_TIMEOUT
 from adapters.sqlite_errors import translated
 from adapters.workspace import Paths, open_workspace, system_clock
-from domain.erasure import TextErased
-from domain.errors import HomeNotWritable, LongerHistory, LostRace, OtherHistory
+from domain.errors import HomeNotWritable, LostRace, OtherHistory
 from projections.loop import remove_database
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """What a restore did, or would do: `made` tells that there was no ledger here before."""
-
-    manifest: Manifest
-    appended: int
-    made: bool
-
-    def as_json(self) -> dict[str, object]:
-        return {
-            "position": self.manifest.position,
-            "chain": self.manifest.chain,
-            "ledger_id": self.manifest.ledger_id,
-            "made_at": self.manifest.made_at,
-            "appended": self.appended,
-            "made": self.made,
-        }
-
-
-def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restored:
+def restore_backup(
+    path: Path, folder: Path, *, dry_run: bool = False, environment: Mapping[str, str] | None = None
+) -> Restored:
     """Bring the backup back into the workspace of this folder. Everything is verified before anything is touched.
 
     LongerHistory when the local history goes on beyond the backup, OtherHistory when it is another one, Refused when
-    the file is no sound backup. A dry run verifies and compares, and stops there.
+    the file is no sound backup. A dry run verifies and compares, and stops there. `environment`: as of a workspace.
     """
     paths = Paths(folder)
     missing = not folder.exists()
@@ -60,8 +44,10 @@ def restore_backup(path: Path, folder: Path, *, dry_run: bool = False) -> Restor
         raise HomeNotWritable(f"{folder} cannot be made: {error.strerror}", "choose another --home") from error
     try:
         with unpacked(path, folder) as parts:
+            if is_elsewhere(config := Config.load(paths.config, environment)):
+                return restore_to_server(paths, parts, config, dry_run)
             if paths.ledger.exists():
-                return _continue(paths, parts, dry_run)
+                return _continue(paths, parts, dry_run, environment)
             return _make(paths, parts, dry_run)
     finally:
         if missing and not any(folder.iterdir()):
@@ -92,7 +78,7 @@ def _make(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
     return Restored(manifest, manifest.position, made=True)
 
 
-def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
+def _continue(paths: Paths, parts: Unpacked, dry_run: bool, environment: Mapping[str, str] | None) -> Restored:
     manifest = parts.manifest
     local = Ledger(paths.ledger, system_clock)
     try:
@@ -100,40 +86,18 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool) -> Restored:
         at_end = local.chain_at(manifest.position)
     finally:
         local.close()
-    if at_end is not None and head.position > manifest.position and at_end == manifest.chain:
-        raise LongerHistory(
-            f"the local history goes on to position {head.position}, the backup ends at {manifest.position}",
-            "restore into a workspace of its own: --workspace NAME",
-        )
-    if _chain_at(parts.ledger, head.position) != (bytes.fromhex(head.chain) if head.position else None):
-        raise OtherHistory(
-            f"the backup tells another history than the one here, which ends at position {head.position}",
-            "restore into a workspace of its own: --workspace NAME",
-        )
+    require_beginning(head, at_end, parts)
     missing = manifest.position - head.position
-    erasures = _erasures(parts.ledger, head.position)
+    erasures = erasures_after(parts.ledger, head.position)
     if not dry_run and (missing or own_id != manifest.ledger_id):
         config = Config.load(paths.config)
         _save(config, None)
         _append(paths.ledger, parts.ledger, head.position, manifest.ledger_id)
         _save(config, manifest.ledger_id)
     if not dry_run and erasures:
-        with open_workspace(paths.folder.parent, paths.folder.name) as workspace:
+        with open_workspace(paths.folder.parent, paths.folder.name, environment=environment) as workspace:
             Purging(workspace).run()
     return Restored(manifest, missing, made=False)
-
-
-def _erasures(ledger: Path, after: int) -> int:
-    """How many texts were erased beyond a position."""
-    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
-        found = db.execute("SELECT count(*) FROM events WHERE position > ? AND topic = ?", (after, TextErased.name))
-        return int(found.fetchone()[0])
-
-
-def _chain_at(ledger: Path, position: int) -> bytes | None:
-    with translated(ledger), closing(sqlite3.connect(ledger)) as db:
-        row = db.execute("SELECT chain FROM events WHERE position = ?", (position,)).fetchone()
-    return bytes(row[0]) if row else None
 
 
 def _append(ledger: Path, backup: Path, position: int, ledger_id: str) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from eventsourcing.persistence import IntegrityError, Notification, StoredEvent
@@ -21,55 +21,21 @@ from eventsourcing.sqlite import (
     SQLiteDatastore,
 )
 
-from adapters.ledger_schema import SCHEMA, SEALS
-from adapters.sealing import ErasingEvent, Seal, SealedNotification, seal_of
+from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
+from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
+from adapters.recorder import MOVED, Batch, Recorder, T
+from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
-from domain.errors import HomeNotWritable, LedgerDamaged
-from projections.shape import PARTS, Part
+from domain.errors import AlreadyThere, HomeNotWritable
+from projections.shape import PARTS, Difference, Part, declared_parts, differences
 
-GENESIS = hashlib.sha256(b"tht ledger").digest()
 LOCK_TIMEOUT = 30  # seconds that a writer waits for the others
-PAGE = 500  # events
 
 
 _PLAIN = "SELECT e.*, NULL FROM events e"
 _SEALED = """SELECT e.*, s.key, s.record, s.about
     FROM events e LEFT JOIN seals s ON s.position = e.position"""
 _ON_STREAM = "record = ? AND position IN (SELECT position FROM events WHERE originator_id = ?)"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A stored event with its place and the chain hash up to and including it.
-
-    `erases`, of an event from elsewhere: the record whose seals on its stream it destroys.
-    """
-
-    notification: Notification
-    chain: bytes
-    erases: str = ""
-
-
-class Sealed(NamedTuple):
-    """Whose text stands sealed at a position, and whom it is about."""
-
-    record: str
-    about: str
-    position: int
-
-
-def next_link(chain: bytes, event: StoredEvent) -> bytes:
-    """SHA-256 over the previous hash and the event's stored bytes, each part framed by its length."""
-    digest = hashlib.sha256(chain)
-    for part in (
-        _hex(event.originator_id).encode(),
-        str(event.originator_version).encode(),
-        event.topic.encode(),
-        event.state,
-    ):
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.digest()
 
 
 class _Pool(SQLiteConnectionPool):
@@ -91,16 +57,17 @@ class LedgerDatastore(SQLiteDatastore):
         self.pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
 
 
-class LedgerRecorder(SQLiteApplicationRecorder):
+class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     """The stock recorder numbers events by implicit rowids, which a dump renumbers and a deleted tail reuses."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(LedgerDatastore(path), events_table_name="events")
         self.path = path
+        self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
+        self._mine = threading.local()  # the cursor of a transaction that is open in this thread
 
     def create(self, ledger_id: str) -> None:
-        """Make the tables, once; a second process that does the same at the same time finds them made."""
         with translated(self.path), self.datastore.transaction(commit=True) as cursor:
             for statement in SCHEMA:
                 cursor.execute(statement)
@@ -111,6 +78,21 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         self.datastore.close()
 
     # -- write
+
+    def insert_events(self, stored_events: Sequence[StoredEvent], **kwargs: Any) -> Sequence[int] | None:
+        with translated(self.path):
+            if (cursor := getattr(self._mine, "cursor", None)) is not None:
+                return self._insert_events(cursor, stored_events, **kwargs)
+            return super().insert_events(stored_events, **kwargs)
+
+    def undisturbed(self, body: Callable[[], T]) -> T:
+        with translated(self.path), self.datastore.transaction(commit=True) as cursor:
+            cursor.execute("UPDATE head SET position = position")  # takes the lock
+            self._mine.cursor = cursor
+            try:
+                return body()
+            finally:
+                self._mine.cursor = None
 
     def _insert_events(
         self,
@@ -125,21 +107,14 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         c.execute("UPDATE head SET position = position + ? RETURNING position, chain", (len(stored_events),))
         last, chain = c.fetchone()
         _require_unmoved(c, loaded, {event.originator_id for event in stored_events})
-        positions = range(last - len(stored_events) + 1, last + 1)
-        rows = []
-        for position, event in zip(positions, stored_events, strict=True):
-            chain = next_link(chain, event)
-            rows.append(
-                (position, _hex(event.originator_id), event.originator_version, event.topic, event.state, chain)
-            )
+        rows = chained_rows(chain, last - len(stored_events) + 1, stored_events)
+        positions = [row[0] for row in rows]
         if key:
             c.execute("INSERT INTO idempotency VALUES (?, ?, ?)", (key, positions[0], positions[-1]))
         c.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
-        c.execute("UPDATE head SET chain = ?", (chain,))
-        self._keep_seals(
-            c, ((place, one, _erased_by(one)) for place, one in zip(positions, stored_events, strict=True))
-        )
-        return list(positions)
+        c.execute("UPDATE head SET chain = ?", (rows[-1][-1],))
+        self._keep_seals(c, ((row[0], one, erased_by(one)) for row, one in zip(rows, stored_events, strict=True)))
+        return positions
 
     def _keep_seals(self, c: SQLiteCursor, events: Iterable[tuple[int, StoredEvent, str]]) -> None:
         """In order: the keys of what was sealed are kept, those of what was erased destroyed.
@@ -154,7 +129,7 @@ class LedgerRecorder(SQLiteApplicationRecorder):
                 there = True
                 c.execute("INSERT INTO seals VALUES (?, ?, ?, ?)", (position, seal.record, seal.about, seal.key))
             elif erases and there:
-                c.execute(f"DELETE FROM seals WHERE {_ON_STREAM}", (erases, _hex(event.originator_id)))
+                c.execute(f"DELETE FROM seals WHERE {_ON_STREAM}", (erases, hex_of(event.originator_id)))
 
     def _has_seals(self, c: SQLiteCursor) -> bool:
         """Whether the file has a table of keys, apart from what this transaction has made."""
@@ -164,46 +139,63 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         return self._seals_seen
 
     def insert_chained(self, links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
-        """Append events that were exported elsewhere, at their own positions. The caller has checked the chain."""
         with translated(self.path), self.datastore.transaction(commit=True) as cursor:
             tail = links[-1]
             cursor.execute("UPDATE head SET position = ?, chain = ?", (tail.notification.id, tail.chain))
             cursor.executemany("INSERT INTO idempotency VALUES (?, ?, ?)", keys)
-            cursor.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [_row(link) for link in links])
+            cursor.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [row_of(link) for link in links])
             self._keep_seals(cursor, ((link.notification.id, link.notification, link.erases) for link in links))
+
+    def fill(self, ledger_id: str, batches: Callable[[], Iterable[Batch]]) -> None:
+        """Into a file that nobody else has yet: half filled, it is thrown away."""
+        self.create(ledger_id)
+        if self.head()[0]:
+            raise AlreadyThere(f"{self.place} holds events already")
+        for links, keys in batches():
+            self.insert_chained(links, keys)
+
+    @contextmanager
+    def held(self) -> Iterator[Callable[[str], None]]:
+        with (
+            translated(self.path),
+            closing(sqlite3.connect(self.path, timeout=LOCK_TIMEOUT, isolation_level=None)) as db,
+        ):
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("BEGIN IMMEDIATE")
+
+            def move(to: str) -> None:
+                said = f"{MOVED}{to}".replace("'", "''")
+                db.execute("DROP TRIGGER IF EXISTS events_moved")
+                db.execute(f"""CREATE TRIGGER events_moved BEFORE INSERT ON events
+                    BEGIN SELECT RAISE(ABORT, '{said}'); END""")
+                db.execute("COMMIT")
+
+            yield move
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[LedgerRecorder]:
+        """A copy of the file, beside it."""
+        with tempfile.TemporaryDirectory(prefix=".tht-", dir=self.path.absolute().parent) as folder:
+            copy_database(self.path, Path(folder) / self.path.name)
+            frozen = LedgerRecorder(Path(folder) / self.path.name)
+            try:
+                yield frozen
+            finally:
+                frozen.close()
 
     # -- read
 
-    def select_notifications(
-        self,
-        start: int | None,
-        limit: int,
-        stop: int | None = None,
-        topics: Sequence[str] = (),
-        *,
-        inclusive_of_start: bool = True,
-    ) -> Sequence[Notification]:
-        if topics:
-            raise ValueError("projections follow every event: filtering by topic makes waiting time out")
-        first = (start or 0) if inclusive_of_start else (start or 0) + 1
-        return [link.notification for link in self.select_links(first, limit, stop)]
-
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:
-        """At most `limit` events from position `first` to `stop`, in order, with their chain hashes."""
         where = "WHERE e.position >= ? AND e.position <= ? ORDER BY e.position LIMIT ?"
         bound = stop if stop is not None else 2**62
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", (first, bound, limit))
-            return [_link(row) for row in cursor.fetchall()]
+            return [link_of(row) for row in cursor.fetchall()]
 
     def _events(self, c: SQLiteCursor) -> str:
         return _SEALED if self._has_seals(c) else _PLAIN
-
-    def links(self, after: int = 0) -> Iterator[Link]:
-        """Every stored event above a position with its chain hash, page by page."""
-        while found := self.select_links(after + 1, PAGE):
-            yield from found
-            after = found[-1].notification.id
 
     def select_events(
         self,
@@ -214,39 +206,32 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         desc: bool = False,
         limit: int | None = None,
     ) -> list[StoredEvent]:
-        """As the library says, but as notifications, so that each knows its position."""
         order = "DESC" if desc else "ASC"
         where = (
             "WHERE e.originator_id = ? AND e.originator_version > ? AND e.originator_version <= ?"
             f" ORDER BY e.originator_version {order} LIMIT ?"
         )
         parameters = (
-            _hex(originator_id),
+            hex_of(originator_id),
             gt or 0,
             lte if lte is not None else 2**62,
             limit if limit is not None else -1,
         )
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", parameters)
-            return [_link(row).notification for row in cursor.fetchall()]
-
-    def max_notification_id(self) -> int:
-        return self.head()[0]
+            return [link_of(row).notification for row in cursor.fetchall()]
 
     def head(self) -> tuple[int, bytes]:
-        """The last position (0 when empty) and the chain hash there."""
         row = self._one("SELECT position, chain FROM head")
         return int(row["position"]), bytes(row["chain"])
 
     def chain_at(self, position: int) -> bytes | None:
-        """The chain hash at a position; None when the ledger does not have it."""
         if position == 0:
             return GENESIS
         row = self._one("SELECT chain FROM events WHERE position = ?", position)
         return bytes(row[0]) if row else None
 
     def find_key(self, key: str) -> tuple[int, int] | None:
-        """First and last position recorded under an idempotency key."""
         row = self._one("SELECT first, last FROM idempotency WHERE key = ?", key)
         return (row[0], row[1]) if row else None
 
@@ -255,7 +240,6 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         return str(row[0])
 
     def keys(self, reached: int) -> list[tuple[str, int, int]]:
-        """Idempotency keys with first and last position: those up to a position, and those of no event at all."""
         statement = """SELECT key, first, last FROM idempotency
             WHERE first <= ? OR last < first OR last > (SELECT position FROM head)"""
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
@@ -264,12 +248,7 @@ class LedgerRecorder(SQLiteApplicationRecorder):
 
     # -- seals
 
-    def has_seals(self) -> bool:
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
-            return self._has_seals(cursor)
-
     def sealed_places(self, record: str = "", about: str = "", stream: UUID | None = None) -> list[Sealed]:
-        """Every event that can be opened, in order: of one record, about one subject, on one stream."""
         wanted = {"record = ?": record, "about = ?": about, "originator_id = ?": stream.hex if stream else ""}
         given = {condition: value for condition, value in wanted.items() if value}
         statement = "SELECT record, about, position FROM seals JOIN events USING (position)"
@@ -278,7 +257,6 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         return [Sealed(*row) for row in self._sealed(f"{statement} ORDER BY position", *given.values())]
 
     def stray_seals(self) -> list[int]:
-        """Positions of keys without an event."""
         rows = self._sealed("SELECT position FROM seals WHERE position NOT IN (SELECT position FROM events)")
         return [row[0] for row in rows]
 
@@ -306,24 +284,24 @@ class LedgerRecorder(SQLiteApplicationRecorder):
             raise HomeNotWritable(f"{self.path.name} is being read by another process", "wait for it, then try again")
 
     def of_topic(self, topic: str) -> list[Notification]:
-        """Every event of one name, in order. Reads through the whole ledger."""
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute(f"{self._events(cursor)} WHERE e.topic = ? ORDER BY e.position", (topic,))
-            return [_link(row).notification for row in cursor.fetchall()]
+            return [link_of(row).notification for row in cursor.fetchall()]
 
     def positions_with(self, text: str) -> list[int]:
-        """Where these words stand readable in a stored event. Reads through the whole ledger."""
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute("SELECT position FROM events WHERE instr(state, ?) ORDER BY position", (text.encode(),))
             return [row[0] for row in cursor.fetchall()]
 
     # -- the file
 
-    def parts(self) -> list[Part]:
-        """The tables, indexes, triggers and views that the file has."""
+    def odd_shape(self) -> list[Difference]:
+        """Its tables, indexes, triggers and views. A file from before sealing is as it was declared then."""
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+            declared = SCHEMA if self._has_seals(cursor) else BEFORE_SEALING
             cursor.execute(PARTS)
-            return [Part(*row) for row in cursor.fetchall()]
+            held = [part for part in (Part(*row) for row in cursor.fetchall()) if part.name != "events_moved"]
+        return differences(declared_parts(declared), held)
 
     def rows(self, table: str) -> int:
         return int(self._one(f"SELECT count(*) FROM {table}")[0])
@@ -333,7 +311,7 @@ class LedgerRecorder(SQLiteApplicationRecorder):
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             cursor.execute("PRAGMA integrity_check(10)")
             found = [str(row[0]) for row in cursor.fetchall()]
-        return [] if found == ["ok"] else found
+        return [] if found == ["ok"] else [f"SQLite: {one}" for one in found]
 
     def _one(self, statement: str, *parameters: object) -> Any:
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
@@ -351,30 +329,15 @@ def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Coll
                 raise IntegrityError(f"the stream {stream} has grown since it was loaded at version {version}")
 
 
-def _link(row: Any) -> Link:
-    """A row as `_events` selects it. LedgerDamaged where a column holds what was never put there."""
-    position, stream, version, topic, state, chain, key, *whose = row
-    try:
-        stored = (UUID(stream), version, topic, state, position)
-    except (ValueError, TypeError, AttributeError):
-        raise LedgerDamaged(f"the event at position {position} has no stream id") from None
-    if not (type(version) is int and type(topic) is str and type(state) is type(chain) is bytes):
-        raise LedgerDamaged(f"the event at position {position} is no event any more")
-    if key is None:
-        return Link(Notification(*stored), chain)
-    if not (type(key) is bytes and all(type(one) is str for one in whose)):
-        raise LedgerDamaged(f"the key of the event at position {position} is no key any more")
-    return Link(SealedNotification(*stored, Seal(key, *whose)), chain)
+def copy_database(source: Path, target: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+    """SQLite's online backup: one consistent state, whatever is written meanwhile."""
+    with translated(source), closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as live:
+        live.execute("PRAGMA busy_timeout = 30000")
+        with closing(sqlite3.connect(target)) as copy:
+            live.backup(copy, progress=lambda _, remaining, total: progress(total - remaining, total))
 
 
-def _row(link: Link) -> tuple[object, ...]:
-    event = link.notification
-    return (event.id, _hex(event.originator_id), event.originator_version, event.topic, event.state, link.chain)
-
-
-def _hex(stream: UUID | str) -> str:
-    return stream.hex if isinstance(stream, UUID) else stream
-
-
-def _erased_by(event: StoredEvent) -> str:
-    return event.erases if isinstance(event, ErasingEvent) else ""
+def has_moved(path: Path) -> bool:
+    """Whether the ledger in this file is closed for good, as it has moved elsewhere."""
+    with translated(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'events_moved'").fetchone() is not None

@@ -15,6 +15,7 @@ from eventsourcing.persistence import (
     PersistenceError,
 )
 
+from adapters.recorder import refuse_moved
 from domain.errors import HomeNotWritable, LedgerDamaged, ThtError, Unavailable
 
 
@@ -23,7 +24,10 @@ def translated(path: Path) -> Iterator[None]:
     """Turns what SQLite and the library raise into the domain's words. Lost races (IntegrityError) pass unchanged."""
     try:
         yield
-    except (IntegrityError, sqlite3.IntegrityError, ThtError):
+    except (IntegrityError, sqlite3.IntegrityError) as error:
+        refuse_moved(error)
+        raise
+    except ThtError:
         raise
     except (sqlite3.Error, PersistenceError) as error:
         raise explain(error, path) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
 
-from adapters.config import Config
+from adapters.config import Config, find_setting, without_password
 from adapters.ledger import Ledger
+from adapters.ledger_place import is_elsewhere, is_made, open_recorder
 from adapters.locks import alone
 from adapters.open_index import OpenIndex
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
@@ -113,7 +114,7 @@ class Workspace:
 
     def __init__(self, name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> None:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
-        self.ledger = Ledger(paths.ledger, clock)
+        self.ledger = Ledger(open_recorder(name, config, paths.ledger), clock)
         self.open_index = OpenIndex()
         self.closers: list[Callable[[], None]] = [self.open_index.let_go]  # of what others opened for it
 
@@ -236,46 +237,70 @@ def parse_time(text: str) -> datetime:
 # -- opening -----------------------------------------------------------------------------------------------------------
 
 
-def create_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
-    """Make the workspace, or open it when it is there. Folders and files are its owner's only."""
+def has_ledger(home: Path, name: str) -> bool:
+    """Whether the workspace has been made here."""
     paths = Paths(home / _checked(name))
-    if "ledger.id" in Config.load(paths.config).stored:
-        return open_workspace(home, name, clock)
+    return is_made(Config.load(paths.config), paths.ledger)
+
+
+def create_workspace(
+    home: Path,
+    name: str,
+    clock: Callable[[], datetime] = system_clock,
+    *,
+    environment: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Workspace:
+    """Make the workspace, or open it when it is there. Folders and files are its owner's only.
+
+    `environment`: the variables that may override settings, the process's own without it. `settings`: what a new
+    workspace begins with; a ledger that is on its server already is joined.
+    """
+    paths = Paths(home / _checked(name))
+    if "ledger.id" in Config.load(paths.config, environment).stored:
+        return open_workspace(home, name, clock, environment)
     try:
         paths.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.chmod(paths.folder, 0o700)
     except OSError as error:
         raise HomeNotWritable(f"{paths.folder} cannot be made: {error.strerror}", "choose another --home") from error
     with alone(paths.lock):
-        return _made(name, paths, clock)
+        config = Config.load(paths.config, environment)
+        if "ledger.id" not in config.stored:
+            config.stored |= {key: find_setting(key).parse(value) for key, value in (settings or {}).items()}
+        return _made(name, paths, config, clock)
 
 
-def _made(name: str, paths: Paths, clock: Callable[[], datetime]) -> Workspace:
+def _made(name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> Workspace:
     """Under the lock: what another process has made meanwhile, or began to make when it was killed, is kept."""
-    config = Config.load(paths.config)
     _refuse_lost_ledger(config, paths)
     workspace = Workspace(name, paths, config, clock)
     try:
         if "ledger.id" not in config.stored:
             workspace.ledger.recorder.create(new_ledger_id())
-            os.chmod(paths.ledger, 0o600)
+            if not is_elsewhere(config):
+                os.chmod(paths.ledger, 0o600)
+            elif not config.stored.get("ledger.url"):
+                config.stored["ledger.url"] = without_password(str(config.value("ledger.url")))
     except BaseException:
         workspace.close()
         raise
     return _checked_history(workspace)
 
 
-def open_workspace(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
+def open_workspace(
+    home: Path, name: str, clock: Callable[[], datetime] = system_clock, environment: Mapping[str, str] | None = None
+) -> Workspace:
     """Open a workspace that is there. NoHome when it is not; OtherHistory when its ledger is not its own."""
     paths = Paths(home / _checked(name))
-    config = Config.load(paths.config)
-    if not paths.ledger.exists():
+    config = Config.load(paths.config, environment)
+    if not is_made(config, paths.ledger):
         _refuse_lost_ledger(config, paths)
         raise NoHome(f"there is no workspace {name!r} in {home}", f"tht --home {home} --workspace {name} init makes it")
     if "ledger.id" in config.stored:
         return _checked_history(Workspace(name, paths, config, clock))
     with alone(paths.lock):  # another process may be making it right now
-        return _checked_history(Workspace(name, paths, Config.load(paths.config), clock))
+        return _checked_history(Workspace(name, paths, Config.load(paths.config, environment), clock))
 
 
 def _checked_history(workspace: Workspace) -> Workspace:
@@ -291,9 +316,10 @@ def _checked_history(workspace: Workspace) -> Workspace:
         config.save()
     elif recorded != ledger_id:
         workspace.close()
+        place = workspace.ledger.recorder.place
         raise OtherHistory(
-            f"the home {paths.folder} belongs to ledger {recorded}, but its ledger.sqlite3 is {ledger_id}",
-            "put the right ledger.sqlite3 back, or open this one in a home of its own",
+            f"the home {paths.folder} belongs to ledger {recorded}, but {place} is {ledger_id}",
+            "put the right one back, or open this one in a home of its own",
         )
     return workspace
 
@@ -306,7 +332,7 @@ def _checked(name: str) -> str:
 
 def _refuse_lost_ledger(config: Config, paths: Paths) -> None:
     """A home that had a ledger does not silently get a new, empty one."""
-    if "ledger.id" in config.stored and not paths.ledger.exists():
+    if "ledger.id" in config.stored and not is_made(config, paths.ledger):
         raise LedgerDamaged(
             f"{paths.ledger} is missing: this home belongs to ledger {config.stored['ledger.id']}",
             "put it back, or tht restore a backup into another workspace",

@@ -148,6 +148,7 @@ def _status(status: Status) -> RenderableType:
         [
             ("home", status.home),
             ("ledger", status.ledger_id),
+            ("kept in", status.ledger_place),
             ("position", f"{status.head.position:,}"),
             ("chain head", status.head.chain),
         ],

@@ -1,4 +1,4 @@
-"""`tht ledger`: verify, head, export and log of the ledger itself, without any view."""
+"""`tht ledger`: verify, head, export, copy and log of the ledger itself, without any view."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from cli.health import findings_table
 from cli.options import Commands, Run, common, paged, pass_run
-from cli.output import counted, cut_note, show, table, time_text
+from cli.output import counted, cut_note, progress, show, table, time_text
 
 if TYPE_CHECKING:
     from adapters.ledger_log import Entry
@@ -77,6 +77,27 @@ def show_head(run: Run) -> None:
             {"position": head.position, "head": head.chain, "ledger_id": ledger_id},
             lambda: f"{head.position}:{head.chain}",
         )
+
+
+@ledger_command.command("copy")
+@click.option("--to", required=True, metavar="URL|HOME", help="postgresql://…, or the folder of another home.")
+@click.option("--move", is_flag=True, help="Go over to the copy: this ledger is then closed for good.")
+@common
+@pass_run
+def copy_command(run: Run, to: str, move: bool) -> None:
+    """Take the whole ledger to a PostgreSQL, or from there into a home; its chain is verified at both ends.
+
+    Nothing is written over: where events are already, it is refused. A copy that was stopped leaves nothing behind;
+    a move that was stopped goes on when the same command is given again.
+    """
+    from adapters.ledger_copy import copy_ledger_to
+
+    with run.opened() as workspace, progress(run, "copying") as moved:
+        run.require_keeper(workspace, "a copy of the ledger")
+        done = copy_ledger_to(workspace, to, move=move, progress=moved)
+    gone = "; this workspace is kept there from now on" if done.moved else ""
+    told = f"{counted(done.head.position, 'event')} copied to {done.to}{gone}\n{done.head.position}:{done.head.chain}"
+    show(run, done.as_json(), lambda: told)
 
 
 @ledger_command.command("log")

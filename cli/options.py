@@ -92,14 +92,18 @@ class Run:
     def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
         """The workspace, closed at the end. With `create` it is made when it is not there, and that is said; for a
         dry run it is then a passing one."""
-        from adapters.workspace import Paths, create_workspace, open_workspace
+        from adapters.ledger_place import without_url
+        from adapters.workspace import create_workspace, has_ledger, open_workspace
 
-        if create and dry_run and not Paths(self.home_path / self.workspace_name).ledger.exists():
-            with tempfile.TemporaryDirectory() as home, create_workspace(Path(home), "dry-run") as workspace:
+        if create and dry_run and not has_ledger(self.home_path, self.workspace_name):
+            with (
+                tempfile.TemporaryDirectory() as home,
+                create_workspace(Path(home), "dry-run", environment=without_url(os.environ)) as workspace,
+            ):
                 yield workspace
             return
         if create:
-            new = not Paths(self.home_path / self.workspace_name).ledger.exists()
+            new = not has_ledger(self.home_path, self.workspace_name)
             workspace = create_workspace(self.home_path, self.workspace_name)
             if new and not self.quiet:
                 click.echo(f"made the workspace {self.workspace_name} in {self.home_path}", err=True)

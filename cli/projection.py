@@ -1,4 +1,4 @@
-"""`tht projection`: list, status, replay, rebuild and verify the SQL views."""
+"""`tht projection`: list, status, replay, rebuild, verify the SQL views, and follow a ledger that others write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from cli.health import findings_table, projections_table
 from cli.options import Commands, Run, common, pass_run
-from cli.output import counted, progress, show, table
+from cli.output import counted, print_json, progress, say, show, table
 
 if TYPE_CHECKING:
     from adapters.projecting import ProjectionStatus
@@ -124,6 +124,39 @@ def verify_projections(run: Run, ctx: click.Context, names: tuple[str, ...]) -> 
             lambda: findings_table(findings) if findings else "ok: the views are what the ledger gives",
         )
     ctx.exit(1 if findings else 0)
+
+
+@projection_command.command("wait")
+@click.argument("position", type=click.IntRange(0))
+@click.option("--timeout", type=click.FloatRange(0, 3600), default=30.0, show_default=True, help="Seconds.")
+@common
+@pass_run
+def wait_for_position(run: Run, position: int, timeout: float) -> None:
+    """Wait until the ledger has a position that was told elsewhere, and bring the views up to it."""
+    from adapters.following import Following
+
+    with run.opened() as workspace:
+        reached = Following(workspace).wait_for(position, timeout)
+        show(run, {"position": reached}, lambda: f"the views are at position {reached:,}")
+
+
+@projection_command.command("follow")
+@common
+@pass_run
+def follow_ledger(run: Run) -> None:
+    """Keep the views up with a ledger that others write, in the foreground, one line a step, until interrupted."""
+    from adapters.following import Following
+    from cli.upkeep import interrupted
+
+    with run.opened() as workspace, interrupted() as stop:
+        Following(workspace).follow(stop.is_set, lambda position: _reached(run, position))
+
+
+def _reached(run: Run, position: int) -> None:
+    if run.json:
+        print_json({"position": position})
+    else:
+        say(run, f"position {position:,}")
 
 
 def _about(view: object) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adapters.config import find_setting
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
 from cli.arguments import reviewer_token
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
 
 
 @click.command("init")
+@click.option("--ledger-url", default="", help="Keep the ledger on this PostgreSQL, or join the one that is there.")
 @common
 @pass_run
-def init_command(run: Run) -> None:
+def init_command(run: Run, ledger_url: str) -> None:
     """Make the workspace, or say that it is there already."""
-    from adapters.workspace import Paths, create_workspace
+    from adapters.workspace import create_workspace, has_ledger
 
-    there = Paths(run.home_path / run.workspace_name).ledger.exists()
-    with create_workspace(run.home_path, run.workspace_name) as workspace:
+    there = has_ledger(run.home_path, run.workspace_name)
+    settings = {"ledger.url": ledger_url} if ledger_url else {}
+    with create_workspace(run.home_path, run.workspace_name, settings=settings) as workspace:
         ledger_id = workspace.ledger.recorder.ledger_id()
         folder = str(workspace.paths.folder)
         word = "is there already" if there else "is made"
@@ -80,6 +83,7 @@ def set_setting(run: Run, key: str, value: str) -> None:
     """Store a setting in the workspace's config.toml."""
     with run.opened() as workspace:
         _require_person_for(run, workspace, key)
+        _require_same_ledger(workspace, key, value)
         workspace.config.set(key, value)
         one = workspace.config.shown(key)
         if one.origin == "environment":
@@ -95,6 +99,7 @@ def unset_setting(run: Run, key: str) -> None:
     """Take a setting out of config.toml, back to its default."""
     with run.opened() as workspace:
         _require_person_for(run, workspace, key)
+        _require_same_ledger(workspace, key, "")
         workspace.config.unset(key)
         one = workspace.config.shown(key)
         show(run, _json(one), lambda: f"{key} = {_value(one.value)} ({one.origin})")
@@ -102,8 +107,17 @@ def unset_setting(run: Run, key: str) -> None:
 
 def _require_person_for(run: Run, workspace: Workspace, key: str) -> None:
     """What says who may approve, and who acts, is a person's to change, with a token where one is needed."""
-    if key.startswith("review.") or key == "actor":
+    if key.startswith("review.") or key in ("actor", "ledger.url"):
         require_person(require_reviewer(workspace, run.by(workspace, "", "", False), reviewer_token("")))
+
+
+def _require_same_ledger(workspace: Workspace, key: str, value: str) -> None:
+    """A home keeps its ledger: another way to it may be set, another ledger not."""
+    if key == "ledger.url" and value != workspace.config.stored.get(key, ""):
+        from adapters.ledger_place import require_same_ledger
+
+        url = str(find_setting(key).parse(value))
+        require_same_ledger(workspace.name, workspace.config, url, workspace.paths.ledger)
 
 
 @click.command("completion")

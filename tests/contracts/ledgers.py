@@ -1,20 +1,23 @@
-"""The ledgers that the contract suite runs on, and what other processes do to them. PostgreSQL is one class more."""
+"""The ledgers that the contract suite runs on, and what other processes do to them."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
+import os
+import re
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from adapters.ledger import By, Committed, Draft, Ledger
 from adapters.workspace import create_workspace
 from domain.event import Event
 from domain.session_events import DecisionRetracted, PhaseEntered, SessionOpened
+from tests.postgres import URL, connect, schema_for
 
 ADA = By("human:ada")
 KEYED = By("human:ada", idempotency_key="k#1")
@@ -36,6 +39,9 @@ def predictable() -> Callable[[int], bytes]:
 class Backend(Protocol):
     """One kind of database below the ledger."""
 
+    forbidden: ClassVar[tuple[str, ...]]  # statements that would change what is recorded
+    refusal: ClassVar[str]  # what the database's driver raises for them
+
     def __init__(self, folder: Path) -> None: ...
 
     def create(self) -> Ledger:
@@ -54,8 +60,25 @@ class Backend(Protocol):
         """The same, with the triggers that forbid it out of the way."""
         ...
 
+    def drop(self) -> None:
+        """Leave nothing behind that would outlive the test's folder."""
+        ...
+
 
 class Sqlite:
+    refusal: ClassVar = "sqlite3.IntegrityError"
+    forbidden: ClassVar = (
+        "UPDATE events SET state = state",
+        "UPDATE events SET position = position + 10",
+        "DELETE FROM events",
+        "DELETE FROM events WHERE position = 1",
+        "INSERT OR REPLACE INTO events SELECT * FROM events",
+        "INSERT OR REPLACE INTO events SELECT 9, originator_id, originator_version, topic, x'00', chain FROM events",
+        "INSERT OR REPLACE INTO idempotency SELECT key, 7, 7 FROM idempotency",
+        "UPDATE idempotency SET first = 2",
+        "DELETE FROM idempotency",
+    )
+
     def __init__(self, folder: Path) -> None:
         self.path = folder / "ledger.sqlite3"
 
@@ -80,8 +103,73 @@ class Sqlite:
             for _, declaration in triggers:
                 db.execute(declaration)
 
+    def drop(self) -> None:
+        """The folder goes with the test."""
 
-BACKENDS: tuple[type[Backend], ...] = (Sqlite,)
+
+class Postgres:
+    """A schema that follows from the folder, on the server that TEST_POSTGRES_URL names."""
+
+    refusal: ClassVar = "psycopg.errors.IntegrityConstraintViolation"
+    forbidden: ClassVar = (
+        "UPDATE events SET state = state",
+        "UPDATE events SET position = position + 10",
+        "DELETE FROM events",
+        "DELETE FROM events WHERE position = 1",
+        "TRUNCATE events",
+        "TRUNCATE events, idempotency, seals",
+        "INSERT INTO events SELECT * FROM events ON CONFLICT (position) DO UPDATE SET topic = 'other'",
+        "MERGE INTO events e USING head h ON e.position = h.position WHEN MATCHED THEN DELETE",
+        "SET session_replication_role = replica; DELETE FROM events",
+        "UPDATE idempotency SET first = 2",
+        "DELETE FROM idempotency",
+        "TRUNCATE idempotency",
+        "UPDATE seals SET key = key",
+        "TRUNCATE seals",
+        "DELETE FROM head",
+    )
+
+    def __init__(self, folder: Path) -> None:
+        self.schema = schema_for(folder)
+
+    def create(self) -> Ledger:
+        ledger = self.reopen()
+        ledger.recorder.create("ledger-1")
+        return ledger
+
+    def reopen(self) -> Ledger:
+        from adapters.postgres import PostgresRecorder
+
+        return Ledger(PostgresRecorder(os.environ[URL], self.schema, "the test's"), ticking(), predictable())
+
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with connect() as db:
+            db.execute(f"SET search_path = {self.schema}")
+            found = db.execute(_postgres_words(statement), parameters or None)
+            return found.fetchall() if found.description else []
+
+    def tamper(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        triggers = self.execute(
+            "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON tgrelid = pg_class.oid"
+            f" WHERE relnamespace = '{self.schema}'::regnamespace AND NOT tgisinternal"
+        )
+        for table, name in triggers:
+            self.execute(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
+        self.execute(statement, parameters)
+        for table, name in triggers:
+            self.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}")
+
+    def drop(self) -> None:
+        with connect() as db:
+            db.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
+
+
+def _postgres_words(statement: str) -> str:
+    """The parameters and bytes of a statement, as this engine writes them."""
+    return re.sub(r"x'([0-9a-f]*)'", r"'\\x\1'::bytea", statement.replace("?", "%s"))
+
+
+BACKENDS: tuple[type[Backend], ...] = (Sqlite, Postgres)
 
 
 # -- commands ----------------------------------------------------------------------------------------------------------

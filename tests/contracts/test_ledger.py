@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from pathlib import Path
 
 import pytest
 from eventsourcing.persistence import IntegrityError
 
-from adapters.ledger import By, Draft, Ledger
+from adapters.ledger import ATTEMPTS, By, Draft, Ledger
 from domain.errors import KeyReused, LostRace, NothingChanged
 from tests.contracts.ledgers import (
     ADA,
@@ -128,20 +129,58 @@ def test_another_stream_is_no_race(backend: Backend, ledger: Ledger) -> None:
     assert len(runs) == 1
 
 
-def test_a_command_that_always_loses_says_so_and_writes_nothing(backend: Backend, ledger: Ledger) -> None:
+def test_a_command_that_keeps_losing_is_decided_while_the_others_wait(backend: Backend, ledger: Ledger) -> None:
+    """Nobody loses for ever: somebody else is always quicker, until they have to wait."""
+    other = backend.reopen()
+    seen: list[int] = []
+    waiting: list[threading.Thread] = []
+
+    def work(draft: Draft) -> None:
+        seen.append(len(draft.load("session/a")))
+        quicker = threading.Thread(target=append, args=(other, ("session/a", entered())))
+        quicker.start()
+        quicker.join(5 if len(seen) <= ATTEMPTS else 0.5)
+        waiting.append(quicker)
+        draft.append("session/a", (opened("a"),))
+
+    done = ledger.transact(work, ADA, ("test",))
+    waiting[-1].join(30)
+    other.close()
+    assert seen == list(range(ATTEMPTS + 1))
+    assert done.envelopes[0].version == ATTEMPTS + 1
+    assert [one.event for one in ledger.load("session/a")] == [*[entered()] * ATTEMPTS, opened("a"), entered()]
+    assert list(ledger.find_damage()) == []
+
+
+def test_a_refusal_while_the_others_wait_writes_nothing_and_lets_them_go_on(backend: Backend, ledger: Ledger) -> None:
     other = backend.reopen()
     runs: list[int] = []
 
     def work(draft: Draft) -> None:
         runs.append(1)
         draft.load("session/a")
-        append(other, ("session/a", entered()))
         draft.append("session/a", (opened("a"),))
+        if len(runs) > ATTEMPTS:
+            raise NothingChanged("no")
+        append(other, ("session/a", entered()))
 
-    with pytest.raises(LostRace):
+    with pytest.raises(NothingChanged):
         ledger.transact(work, ADA, ("test",))
+    assert append(other, ("session/a", entered())).position == ATTEMPTS + 1
     other.close()
-    assert [one.event for one in ledger.load("session/a")] == [entered()] * len(runs)
+    assert positions(ledger) == list(range(1, ATTEMPTS + 2))
+
+
+def test_a_command_that_loses_even_then_says_so_and_writes_nothing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object, **__: object) -> None:
+        raise IntegrityError("somebody was quicker")
+
+    monkeypatch.setattr(ledger.recorder, "insert_events", lost)
+    with pytest.raises(LostRace):
+        append(ledger, ("session/a", opened("a")))
+    assert positions(ledger) == []
 
 
 def test_a_stream_is_loaded_before_it_is_appended_to(ledger: Ledger) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 
 import pytest
 from eventsourcing.persistence import StoredEvent
@@ -110,25 +109,12 @@ def test_an_event_of_a_newer_program_is_handed_on_as_broken_and_the_chain_still_
 # -- append-only -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE events SET state = state",
-        "UPDATE events SET position = position + 10",
-        "DELETE FROM events",
-        "DELETE FROM events WHERE position = 1",
-        "INSERT OR REPLACE INTO events SELECT * FROM events",
-        "INSERT OR REPLACE INTO events SELECT 9, originator_id, originator_version, topic, x'00', chain FROM events",
-        "INSERT OR REPLACE INTO idempotency SELECT key, 7, 7 FROM idempotency",
-        "UPDATE idempotency SET first = 2",
-        "DELETE FROM idempotency",
-    ],
-)
-def test_the_database_itself_refuses_to_change_what_is_recorded(
-    backend: Backend, ledger: Ledger, statement: str
-) -> None:
+def test_the_database_itself_refuses_to_change_what_is_recorded(backend: Backend, ledger: Ledger) -> None:
     append(ledger, ("session/a", opened("a")), by=KEYED)
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-        backend.execute(statement)
-    assert positions(ledger) == [1]
+    for statement in backend.forbidden:
+        with pytest.raises(Exception, match="append-only") as refused:
+            backend.execute(statement)
+        kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(refused.value).__mro__}
+        assert backend.refusal in kinds, statement
+        assert positions(ledger) == [1]
     assert list(ledger.find_damage()) == []

@@ -146,11 +146,17 @@ def _child(script: Script, home: Path, fatal: int, acks: Path) -> None:
     os._exit(0)  # what a normal end would still clean up is not part of the script
 
 
-def run_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> int:
-    """Run a script in a process of its own; its exit code, -9 when it was killed at step `fatal`."""
+def start_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> Any:
+    """A script in a process of its own, which its caller ends and joins."""
     _SPAWN.set_forkserver_preload(_PRELOAD)
     child = _SPAWN.Process(target=_child, args=(script, home, fatal, acks))
     child.start()
+    return child
+
+
+def run_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> int:
+    """Run a script in a process of its own; its exit code, -9 when it was killed at step `fatal`."""
+    child = start_child(script, home, fatal=fatal, acks=acks)
     child.join(_PATIENCE)
     if child.is_alive():
         child.kill()

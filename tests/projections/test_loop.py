@@ -93,7 +93,7 @@ def test_a_page_that_another_process_applied_meanwhile_is_not_applied_again(ledg
                 overtaken.append(catch_up(ledger, theirs, until=6))
             return page
 
-    slow = Slow(ledger.path, ledger.clock)
+    slow = Slow(ledger.recorder, ledger.clock)
     assert catch_up(slow, mine) == 10
     slow.close()
     assert overtaken == [6]
@@ -241,7 +241,7 @@ def test_a_view_of_another_history_is_refused_however_long_that_is(tmp_path: Pat
 
 def test_a_ledger_whose_tail_was_cut_does_not_keep_the_loop_waiting(ledger: Ledger, path: Path) -> None:
     fill(ledger, 3)
-    with sqlite3.connect(ledger.path) as db:
+    with sqlite3.connect(ledger.recorder.place) as db:
         db.execute("DROP TRIGGER events_last")
         db.execute("DELETE FROM events WHERE position = 3")
     db.close()

@@ -1,0 +1,248 @@
+"""The way to the server: lost in the worst moment, refused, held by others, and never telling a password."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eventsourcing.persistence import OperationalError
+from psycopg import OperationalError as ConnectionLost
+
+from adapters import postgres_connection
+from adapters.config import Config
+from adapters.ledger import Ledger
+from adapters.ledger_place import postgres_recorder
+from adapters.postgres import PostgresRecorder
+from adapters.postgres_connection import Connections
+from adapters.postgres_schema import schema_of
+from domain.errors import HomeNotWritable, LedgerUnavailable, Refused
+from tests.contracts.ledgers import Postgres, append, entered, opened, ticking
+from tests.postgres import connect
+
+
+@pytest.fixture
+def backend(tmp_path: Path, postgres: str) -> Iterator[Postgres]:
+    made = Postgres(tmp_path)
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def ledger(backend: Postgres) -> Iterator[Ledger]:
+    made = backend.create()
+    append(made, ("session/a", opened("a")))
+    yield made
+    made.close()
+
+
+def lost() -> OperationalError:
+    """As the library raises it when the connection is gone."""
+    error = OperationalError("the connection is closed")
+    error.__cause__ = ConnectionLost("the connection is closed")
+    return error
+
+
+def test_a_commit_whose_answer_was_lost_is_recorded_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is asked what became of the transaction; the command is neither done again nor doubted."""
+    real: Callable[..., None] = Connections._write_once
+    losses = [1]
+
+    def answer_lost(self: Connections, *given: Any) -> None:
+        real(self, *given)
+        if losses:
+            losses.pop()
+            raise lost()
+
+    monkeypatch.setattr(Connections, "_write_once", answer_lost)
+    assert append(ledger, ("session/a", entered())).position == 2
+    assert losses == []
+    assert append(ledger, ("session/a", entered())).position == 3
+    assert [one.version for one in ledger.load("session/a")] == [1, 2, 3]
+    assert list(ledger.find_damage()) == []
+
+
+def test_a_connection_that_is_lost_inside_a_transaction_is_a_transaction_more(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server ends it after the events are written and before they are committed."""
+    real = PostgresRecorder._put
+    losses = [1, 1]
+
+    def ended(self: PostgresRecorder, cursor: Any, rows: Any) -> None:
+        real(self, cursor, rows)
+        if losses:
+            losses.pop()
+            with connect() as db:
+                db.execute("SELECT pg_terminate_backend(%s)", (cursor.connection.info.backend_pid,))
+
+    monkeypatch.setattr(PostgresRecorder, "_put", ended)
+    assert append(ledger, ("session/a", entered()), ("session/b", opened("b"))).position == 3
+    assert losses == []
+    assert ledger.head().position == 3
+    assert list(ledger.find_damage()) == []
+
+
+def test_when_nobody_can_say_what_became_of_a_command_that_is_said(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real: Callable[..., None] = Connections._write_once
+
+    def answer_lost(self: Connections, *given: Any) -> None:
+        real(self, *given)
+        raise lost()
+
+    def away(self: Connections, statement: object, parameters: object = ()) -> list[Any]:
+        raise LedgerUnavailable("the server does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connections, "_write_once", answer_lost)
+        patched.setattr(PostgresRecorder, "select_events", lambda *_, **__: [])
+        patched.setattr(Connections, "read", away)
+        with pytest.raises(LedgerUnavailable, match="the connection was lost while") as told:
+            append(ledger, ("session/b", opened("b")))
+        assert "--idempotency-key" in told.value.hint
+    assert ledger.head().position == 2
+
+
+def test_a_server_that_is_away_is_said_to_be() -> None:
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        url = f"postgresql://ada:s3cret@127.0.0.1:{nobody.getsockname()[1]}/tht"
+        recorder = postgres_recorder("default", url, {})
+        begun = time.monotonic()
+        with pytest.raises(LedgerUnavailable, match=r"does not answer.*refused") as told:
+            recorder.head()
+        assert time.monotonic() - begun < postgres_connection.FIRST_PATIENCE
+        assert "s3cret" not in told.value.message + told.value.hint
+        assert told.value.exit_code == 3
+        recorder.close()
+
+
+def test_a_ledger_that_is_held_for_too_long_is_said_to_be(
+    backend: Postgres, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connection, "LOCK_TIMEOUT", 1)
+    impatient = backend.reopen()
+    recorder = ledger.recorder
+    assert isinstance(recorder, PostgresRecorder)
+    assert not recorder.is_held()
+    with recorder.held():
+        assert recorder.is_held()
+        with pytest.raises(HomeNotWritable, match="stayed locked"):
+            append(impatient, ("session/b", opened("b")))
+        assert len(impatient.page(0)) == 1
+    assert append(impatient, ("session/b", opened("b"))).position == 2
+    impatient.close()
+
+
+def test_without_the_extra_a_file_works_and_a_url_says_what_is_missing() -> None:
+    script = "import sys; sys.modules['psycopg'] = None; from cli.main import main; main(['init'])"
+    for url, code, said in (("", 0, "ledger"), ("postgresql:///tht", 3, "thoth-memory[postgres]")):
+        home = f"{os.environ['THT_HOME']}-{code}"
+        environment = os.environ | {"THT_HOME": home} | ({"THT_LEDGER_URL": url} if url else {})
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["POSTGRES_ENABLE_DB_FUNCTIONS", "THT_POSTGRES_ENABLE_DB_FUNCTIONS"])
+def test_the_librarys_way_without_the_table_lock_is_refused(name: str) -> None:
+    """ledger.md, fact 3: with it, whoever follows the ledger loses events."""
+    for value in ("y", "1", "true"):
+        with pytest.raises(Refused, match=f"{name} is set"):
+            postgres_recorder("default", "postgresql://localhost/tht", {name: value})
+    for value in ("", "n", "no", "false", "0"):
+        postgres_recorder("default", "postgresql://localhost/tht", {name: value}).close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("CIPHER_KEY", "YmJiYmJiYmJiYmJiYmJiYg=="),
+        ("COMPRESSOR_TOPIC", "eventsourcing.compressor:ZlibCompressor"),
+        ("MAPPER_TOPIC", "eventsourcing.persistence:Mapper"),
+        ("POSTGRES_SCHEMA", "elsewhere"),
+        ("POSTGRES_DBNAME", "elsewhere"),
+        ("POSTGRES_ORIGINATOR_ID_TYPE", "uuid"),
+        ("CREATE_TABLE", "no"),
+    ],
+)
+def test_the_environment_does_not_change_what_is_stored(
+    tmp_path: Path, postgres: str, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """ledger.md, fact 9."""
+    stored = []
+    for folder, change in (("plain", False), ("stray", True)):
+        if change:
+            monkeypatch.setenv(name, value)
+        made = Postgres(tmp_path / folder)
+        one = made.create()
+        append(one, ("session/a", opened("a")), ("session/b", opened("b")))
+        one.close()
+        stored.append(made.execute("SELECT * FROM events ORDER BY position"))
+        made.drop()
+    assert stored[0] == stored[1]
+    assert len(stored[0]) == 2
+
+
+def test_what_was_acknowledged_is_on_the_servers_disk_however_the_database_is_set_up(
+    backend: Postgres, ledger: Ledger
+) -> None:
+    (name,) = backend.execute("SELECT current_database()")[0]
+    backend.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    backend.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    try:
+        assert backend.execute("SHOW synchronous_commit") == [("off",)]
+        other = backend.reopen()
+        recorder = other.recorder
+        assert isinstance(recorder, PostgresRecorder)
+        shown = ["SHOW synchronous_commit", "SHOW transaction_isolation"]
+        assert [recorder.connections.attempt(lambda c, s=s: c.execute(s).fetchone()) for s in shown] == [
+            ("on",),
+            ("read committed",),
+        ]
+        other.close()
+    finally:
+        backend.execute(f"ALTER DATABASE {name} RESET synchronous_commit")
+        backend.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
+
+
+def test_a_workspace_has_a_schema_of_its_own() -> None:
+    names = ["default", "Default", "a.b", "a-b", "a_b", "Ärzte", "ärzte", "x" * 100, "x" * 99]
+    schemas = [schema_of(name) for name in names]
+    assert len(set(schemas)) == len(names)
+    assert schemas[0] == "tht_default"
+    assert all(len(schema.encode()) <= 63 and schema.isascii() and schema == schema.lower() for schema in schemas)
+
+
+def test_the_clock_is_passed_in(backend: Postgres) -> None:
+    made = backend.create()
+    made.clock = ticking()
+    assert append(made, ("session/z", opened("z"))).envelopes[0].at == ticking()()
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ada:s3cret@db.example:5433/tht?sslmode=require", "postgresql://***@db.example:5433/tht?***"),
+        ("postgresql://db.example/tht", "postgresql://db.example/tht"),
+        ("postgresql:///tht?host=/run/pg&password=s3cret", "postgresql:///tht?***"),
+        ("postgres://ada:s3cret@/tht", "postgres://***@/tht"),
+        ("postgresql://", "postgresql://"),
+    ],
+)
+def test_a_setting_is_shown_without_its_secrets(tmp_path: Path, url: str, shown: str) -> None:
+    config = Config.load(tmp_path / "config.toml", {"THT_LEDGER_URL": url})
+    assert config.value("ledger.url") == url
+    assert config.shown("ledger.url").value == shown
+    assert config.shown("ledger.url").origin == "environment"

@@ -1,0 +1,233 @@
+"""`tht ledger copy`: a workspace moves between engines, whole, verified, and over nothing that is there."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters import ledger_batches
+from adapters.erasing import Erasing
+from adapters.health import Health
+from adapters.ledger_copy import copy_ledger_to
+from adapters.ledger_files import export_lines
+from adapters.sqlite import has_moved
+from adapters.workspace import Workspace, open_workspace
+from domain.errors import AlreadyThere, InvalidInput, LedgerDamaged, OtherHistory, Refused
+from tests.cli.conftest import Tht, hash_embedder, tht
+from tests.crash.faults import Acknowledge, run_child
+from tests.crash.soundness import (
+    ADA,
+    assert_goes_on,
+    assert_sound,
+    make_home,
+    open_home,
+    open_session,
+    promote_all,
+    standing,
+)
+from tests.postgres import connect
+
+__all__ = ["hash_embedder", "tht"]  # fixtures
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A workspace in a file, with memories, an erased one and idempotency keys."""
+    made = make_home(tmp_path / "home")
+    with open_home(made) as workspace:
+        open_session(workspace, "s1", ["ablation", "cardioversion", "recurrence"])
+        promote_all(workspace, "s1")
+        Erasing(workspace).erase(("mem-0002",), ADA)
+    return made
+
+
+@pytest.fixture
+def workspace(home: Path) -> Iterator[Workspace]:
+    with open_home(home) as opened:
+        yield opened
+
+
+def schemas(url: str) -> list[str]:
+    with connect(url) as db:
+        return [row[0] for row in db.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'tht%'").fetchall()]
+
+
+def test_there_and_back_again(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    told = list(export_lines(workspace.ledger))
+    seals = workspace.ledger.recorder.sealed_places()
+    promise = standing(workspace)
+    done = copy_ledger_to(workspace, database, move=True)
+    assert (done.head.position, done.head.chain) == promise
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        assert there.ledger.recorder.engine == "PostgreSQL"
+        assert list(export_lines(there.ledger)) == told
+        assert there.ledger.recorder.sealed_places() == seals
+        assert Health(there).verify().ok
+        assert_sound(there, [promise])
+        assert_goes_on(there)
+        later = standing(there)
+        told = list(export_lines(there.ledger))
+        copy_ledger_to(there, str(tmp_path / "back"), move=True)
+    with open_workspace(tmp_path / "back", "default") as back:
+        assert back.ledger.recorder.engine == "SQLite"
+        assert list(export_lines(back.ledger)) == told
+        assert Health(back).verify().ok
+        assert_sound(back, [promise, later])
+        assert_goes_on(back)
+
+
+def test_a_copy_leaves_the_workspace_where_it_is(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    copy_ledger_to(workspace, database)
+    with open_workspace(workspace.paths.folder.parent, "default") as again:
+        assert again.ledger.recorder.engine == "SQLite"
+        assert_goes_on(again)
+
+
+def test_nothing_is_written_over(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    copy_ledger_to(workspace, database)
+    with pytest.raises(AlreadyThere):
+        copy_ledger_to(workspace, database)
+    with pytest.raises(InvalidInput, match="file to file"):
+        copy_ledger_to(workspace, str(tmp_path / "other"))
+    copy_ledger_to(workspace, database, move=True)
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        with pytest.raises(InvalidInput, match="on a server already"):
+            copy_ledger_to(there, database)
+        with pytest.raises(InvalidInput, match="the home that the ledger is copied from"):
+            copy_ledger_to(there, str(there.paths.folder.parent))
+        make_home(tmp_path / "taken")
+        with open_home(tmp_path / "taken") as taken:
+            open_session(taken, "s9", ["something else"])
+        for move in (False, True):
+            with pytest.raises((AlreadyThere, OtherHistory)):
+                copy_ledger_to(there, str(tmp_path / "taken"), move=move)
+        assert_goes_on(there)
+
+
+def test_another_ledger_on_the_server_is_not_continued(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    make_home(tmp_path / "other")
+    with open_home(tmp_path / "other") as other:
+        open_session(other, "s9", ["something else"])
+        copy_ledger_to(other, database)
+    for move in (False, True):
+        with pytest.raises(AlreadyThere):
+            copy_ledger_to(workspace, database, move=move)
+    assert_goes_on(workspace)
+
+
+def test_a_damaged_ledger_is_not_copied(home: Path, workspace: Workspace, database: str) -> None:
+    with sqlite3.connect(workspace.paths.ledger) as db:
+        db.execute("DROP TRIGGER events_stay")
+        db.execute(
+            "UPDATE events SET state = CAST(replace(CAST(state AS TEXT), 'coder', 'other') AS BLOB) WHERE position = 3"
+        )
+    with pytest.raises(LedgerDamaged):
+        copy_ledger_to(workspace, database)
+    assert schemas(database) == []
+
+
+def test_a_copy_that_fails_in_the_middle_leaves_nothing(
+    workspace: Workspace, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_batches, "PAGE", 5)
+
+    def stopped(done: int, total: int) -> None:
+        if done > total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_ledger_to(workspace, database, move=True, progress=stopped)
+    assert schemas(database) == []
+    assert_goes_on(workspace)
+
+
+def test_whoever_had_the_file_open_is_told_where_the_ledger_has_gone(workspace: Workspace, database: str) -> None:
+    """A process that goes on with the moved file would write what nobody reads."""
+    with open_workspace(workspace.paths.folder.parent, "default") as other:
+        promise = standing(other)
+        copy_ledger_to(workspace, database, move=True)
+        with pytest.raises(Refused, match="has moved to postgresql://"):
+            open_session(other, "s9", ["too late"])
+        assert standing(other) == promise
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        assert standing(there) == promise
+
+
+def test_a_move_waits_for_writers_and_loses_none(workspace: Workspace, database: str) -> None:
+    with open_workspace(workspace.paths.folder.parent, "default") as other:
+        told: list[tuple[int, str]] = []
+
+        def meanwhile(done: int, total: int) -> None:
+            if not told:
+                told.append(standing(other))
+
+        copy_ledger_to(workspace, database, move=True, progress=meanwhile)
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        assert_sound(there, told)
+
+
+def move(home: Path, acknowledge: Acknowledge) -> None:
+    """What the children of the test below do."""
+    with open_home(home) as workspace:
+        if workspace.ledger.recorder.engine == "SQLite":
+            copy_ledger_to(workspace, (home.parent / "target").read_text(), move=True)
+    with open_home(home) as workspace:
+        acknowledge(standing(workspace))
+
+
+@pytest.mark.posix
+def test_a_move_that_is_killed_anywhere_goes_on_when_it_is_given_again(
+    home: Path, database: str, tmp_path: Path
+) -> None:
+    """Killed at each of its writes on this side, one after the other, on the same home, until it is done."""
+    (tmp_path / "target").write_text(database)
+    with open_home(home) as workspace:
+        promise = standing(workspace)
+    killed = 0
+    for fatal in range(1, 200, 1 if os.environ.get("CRASH_EVERY_STEP") else 3):
+        code = run_child(move, home, fatal=fatal, acks=tmp_path / f"acks-{fatal}")
+        assert code in (0, -9)
+        with open_home(home) as workspace:
+            assert standing(workspace) == promise
+            assert list(workspace.ledger.find_damage()) == []
+        if code == 0:
+            break
+        killed += 1
+    assert killed > 4
+    with open_home(home) as workspace:
+        assert workspace.ledger.recorder.engine == "PostgreSQL"
+        assert_sound(workspace, [promise])
+        assert_goes_on(workspace)
+    file = home / "default" / "ledger.sqlite3"
+    assert not file.exists() or has_moved(file)
+
+
+def test_the_command(tht: Tht, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tht.session("s1", ("ablation", "counted once"))
+    tht.promote("s1", 1)
+    head = tht.json("ledger", "head")
+    assert tht.refused("ledger", "copy", "--to", "http://localhost", code=2) == "InvalidInput"
+    copied = tht.json("ledger", "copy", "--to", database)
+    assert (copied["position"], copied["chain"], copied["moved"]) == (head["position"], head["head"], False)
+    assert tht.refused("ledger", "copy", "--to", database) == "AlreadyThere"
+    said = tht("ledger", "copy", "--to", database, "--move")
+    assert said.code == 0, said
+    assert "kept there from now on" in said.out
+    assert tht.json("status")["ledger"]["place"].startswith("postgresql://")
+    assert tht.json("ledger", "head") == head
+    assert tht("verify").code == 0
+    monkeypatch.setenv("THT_LEDGER_URL", database)  # as it is where a ledger on a server is worked with
+    tht.json("ledger", "copy", "--to", tmp_path / "back")
+    monkeypatch.delenv("THT_LEDGER_URL")
+    monkeypatch.setenv("THT_HOME", str(tmp_path / "back"))
+    assert tht.json("ledger", "head") == head
+
+
+def test_only_who_may_keep_a_copy_makes_one(tht: Tht, database: str) -> None:
+    tht.session("s1", ("ablation", "counted once"))
+    assert tht.refused("ledger", "copy", "--to", database, "--actor", "agent:coder-1") == "AccessDenied"
+    assert schemas(database) == []
