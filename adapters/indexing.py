@@ -108,8 +108,11 @@ class Indexing:
             ledger_id = self.workspace.ledger.recorder.ledger_id()
             return ServerStore(f"tht-{ledger_id}", url=url, api_key=key)
         from adapters.qdrant_edge import EdgeStore
+        from adapters.serving.index_owner import SharedStore
+        from adapters.serving.socket import connect
 
-        return EdgeStore(self.workspace.paths.index, wait=config.value("index.wait"))
+        paths, wait = self.workspace.paths, float(config.value("index.wait"))
+        return SharedStore(paths.index, lambda: connect(paths.socket, wait), EdgeStore(paths.index, wait=wait))
 
     @cached_property
     def embedder(self) -> CachedEmbedder:

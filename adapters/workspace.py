@@ -92,6 +92,20 @@ class Paths:
         return self.folder / "config.toml"
 
     @property
+    def tokens(self) -> Path:
+        return self.folder / "tokens.toml"
+
+    @property
+    def socket(self) -> Path:
+        """Where a running `tht serve` is reached by other commands of the same home."""
+        return self.folder / "serve.socket"
+
+    @property
+    def serve_lock(self) -> Path:
+        """Held by the one `tht serve` of a workspace."""
+        return self.folder / "serve.lock"
+
+    @property
     def lock(self) -> Path:
         """Held while the workspace is made, or its views are rebuilt."""
         return self.folder / "workspace.lock"

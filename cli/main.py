@@ -49,6 +49,8 @@ COMMANDS = {
     "backup": ("cli.exchange", "Copy ledger and settings into one file."),
     "restore": ("cli.exchange", "Bring a backup back, never over a longer history."),
     "mcp": ("cli.mcp", "The memory for an agent, over MCP on stdin and stdout."),
+    "serve": ("cli.serve", "Serve web pages, JSON-RPC and MCP to people, programs and agents."),
+    "token": ("cli.token", "Tokens for tht serve: create, list, revoke."),
     "completion": ("cli.setup", "Shell completion for bash, zsh and fish."),
 }
 

@@ -5,7 +5,7 @@ ThtError
 ├── Refused                understood, and against a rule; nothing was written      exit 1
 │   ├── Unknown            UnknownSession, UnknownDecision, UnknownMemory, UnknownProjection, UnknownSetting,
 │   │                      UnknownFact, UnknownPolicy, UnknownDomain, UnknownConflict, UnknownRun, UnknownRepoScope,
-│   │                      UnknownRecord
+│   │                      UnknownRecord, UnknownToken
 │   ├── NothingChanged     the command would leave everything as it is
 │   ├── WrongPhase         a decision outside the current or a reopened phase
 │   ├── SessionIsClosed
@@ -29,6 +29,7 @@ ThtError
 │   └── LongerHistory      an import or restore would replace a longer local history
 └── Unavailable            something needed is not there now                        exit 3
     ├── NoHome             there is no workspace here yet
+    ├── ServingUnavailable tht serve is not installed, cannot bind, or runs already
     ├── HomeNotWritable    read-only, full, or locked for too long
     ├── LedgerDamaged      the database or an event in it cannot be read
     ├── ModelUnavailable   no embedding model, or it failed
@@ -111,6 +112,10 @@ class UnknownRepoScope(Unknown):
 
 class UnknownRecord(Unknown):
     default_hint = "write mem-0001, SESSION:SEQ, session:ID, or the id of a fact, policy, note or item"
+
+
+class UnknownToken(Unknown):
+    default_hint = "tht token list shows the tokens of this workspace"
 
 
 class UnknownProjection(Unknown):
@@ -210,6 +215,10 @@ class NoHome(Unavailable):
 
 
 class HomeNotWritable(Unavailable):
+    pass
+
+
+class ServingUnavailable(Unavailable):
     pass
 
 
