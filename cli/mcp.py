@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import click
 
 from cli.options import Run, common, pass_run
@@ -16,13 +18,11 @@ def mcp_command(run: Run) -> None:
 
     Who speaks is said here and by no tool's argument. It ends when stdin does. Over HTTP: tht serve --mcp.
     """
-    try:
-        from adapters.mcp.call import accept_speaker
-        from adapters.mcp.stdio import serve_stdio
-    except ModuleNotFoundError as error:
-        raise ServingUnavailable(
-            f"tht mcp needs the package {error.name}", "pip install 'thoth-memory[serve]'"
-        ) from error
+    if find_spec("mcp") is None:
+        raise ServingUnavailable("tht mcp needs more than is installed: mcp", "pip install 'thoth-memory[serve]'")
+    from adapters.mcp.call import accept_speaker
+    from adapters.mcp.stdio import serve_stdio
+
     speaker = accept_speaker(run.given_actor, run.role_name)
     with run.opened(create=True) as workspace:
         serve_stdio(workspace, speaker)

@@ -23,6 +23,8 @@ _HINTS = {  # in place of the commands that a person would type
     "LostRace": "look at what was recorded meanwhile, then try again",
 }
 
+ECHOED = 80  # characters of what was given, in an error
+
 _log = logging.getLogger("tht.mcp")
 
 
@@ -48,13 +50,19 @@ def failure_json(error: Exception) -> dict[str, Any]:
 def invalid(error: ValidationError, known: list[str]) -> InvalidInput:
     """Arguments that do not fit, in the domain's words. `known`: the arguments that there are."""
     first = error.errors(include_url=False, include_context=True)[0]
-    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    name = ".".join(map(str, first["loc"])) or "arguments"
     if first["type"] == "extra_forbidden":
         hint = f"it takes {', '.join(known) or 'none'}; who acts, and in which role, is what the connection says"
-        return InvalidInput(f"there is no argument {name!r}", hint)
+        return InvalidInput(f"there is no argument {echo(name)}", hint)
     if first["type"] == "literal_error":
-        return InvalidInput(f"{name} {first['input']!r} is not known", f"one of {first['ctx']['expected']}")
+        return InvalidInput(f"{name} {echo(first['input'])} is not known", f"one of {first['ctx']['expected']}")
     if first["type"] == "missing":
         return InvalidInput(f"{name} is missing", f"give {name}")
     message = str(first["msg"])
     return InvalidInput(f"{name}: {message[:1].lower()}{message[1:]}")
+
+
+def echo(given: object) -> str:
+    """What was given, for an error: quoted, and no more of it than tells it apart."""
+    text = given if isinstance(given, str) else repr(given)
+    return repr(text if len(text) <= ECHOED else text[: ECHOED - 1] + "…")

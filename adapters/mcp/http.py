@@ -75,7 +75,9 @@ def http_app(open_workspace: OpenWorkspace, identity_of_request: IdentityOfReque
 
 def _speaker_of(context: Context) -> Identity:
     """Whom the request was let in as: decided before the protocol saw it."""
-    speaker: Identity = context.request.state.speaker
+    request = context.request
+    assert isinstance(request, Request)
+    speaker: Identity = request.state.speaker
     return speaker
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapters.mcp.failing import echo
 from domain.errors import InvalidInput
 
 
@@ -10,7 +11,9 @@ def offset_of(cursor: str) -> int:
     if not cursor:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 12):
-        raise InvalidInput(f"{cursor!r} is no cursor of this list", "pass next_cursor of the answer before, as it is")
+        raise InvalidInput(
+            f"{echo(cursor)} is no cursor of this list", "pass next_cursor of the answer before, as it is"
+        )
     return int(cursor)
 
 

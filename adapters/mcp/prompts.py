@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from mcp import types
 
 from adapters.mcp.call import Call
+from adapters.mcp.failing import echo
 from adapters.preamble import preamble, record_shown
 from domain.errors import InvalidInput
 
@@ -25,10 +26,10 @@ _TAKEN = ("task", "repo")
 def get_prompt(call: Call, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
     """The preamble as a message. InvalidInput for another prompt or argument."""
     if name != PREAMBLE.name:
-        raise InvalidInput(f"there is no prompt {name!r}", f"one of: {PREAMBLE.name}")
+        raise InvalidInput(f"there is no prompt {echo(name)}", f"one of: {PREAMBLE.name}")
     for argument in given:
         if argument not in _TAKEN:
-            raise InvalidInput(f"there is no argument {argument!r}", f"it takes {' and '.join(_TAKEN)}")
+            raise InvalidInput(f"there is no argument {echo(argument)}", f"it takes {' and '.join(_TAKEN)}")
     if not given.get("task", "").strip():
         raise InvalidInput("task is missing", "give what is to be done")
     by = call.by()

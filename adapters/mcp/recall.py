@@ -8,6 +8,7 @@ from typing import Any, Literal
 from adapters.fact_reading import FactReading, moment_of
 from adapters.indexing import Indexing
 from adapters.mcp.call import Call
+from adapters.mcp.failing import echo
 from domain.errors import InvalidInput
 from domain.text import accept_text
 
@@ -35,7 +36,7 @@ def search(call: Call, asked: Asked) -> dict[str, Any]:
     """`hits`, best first, each with its `kind`; what of it was closed, left or could not be asked. Recorded by ids."""
     accept_text(asked.question, "query", required=True)
     if asked.cursor:
-        raise InvalidInput(f"{asked.cursor!r} is no cursor of this search", "leave it empty")
+        raise InvalidInput(f"{echo(asked.cursor)} is no cursor of this search", "leave it empty")
     return _search(call, asked)
 
 

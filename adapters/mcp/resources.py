@@ -9,11 +9,11 @@ from mcp import types
 
 from adapters.fact_reading import FactReading
 from adapters.mcp.call import Call
+from adapters.mcp.failing import echo
 from adapters.mcp.paging import cursor_after, offset_of
 from adapters.mcp.quoting import answer_text, first_words, shown
 from adapters.policies import Policies
 from domain.errors import UnknownRecord
-from domain.quotation import one_line
 from domain.text import accept_id
 from projections.preamble import DATA
 
@@ -66,7 +66,7 @@ def _read(call: Call, uri: str) -> dict[str, Any]:
         return Policies(call.workspace).list(call.reader).as_json()
     found = _ONE.fullmatch(uri)
     if found is None:
-        raise UnknownRecord(f"{one_line(uri)} is no resource", f"{POLICIES}, {POLICIES}/ID or tht://facts/ID")
+        raise UnknownRecord(f"{echo(uri)} is no resource", f"{POLICIES}, {POLICIES}/ID or tht://facts/ID")
     kind, name = found.groups()
     if kind == "policies":
         return {"policy": Policies(call.workspace).get(call.reader, accept_id(name, "policy id")).as_json()}

@@ -12,7 +12,7 @@ from mcp.server.lowlevel.server import Server
 
 from adapters.mcp import agent_tools, knowledge_tools, policy_tools, session_tools, upkeep_tools
 from adapters.mcp.call import Call, Identity, OpenWorkspace
-from adapters.mcp.failing import failure_json
+from adapters.mcp.failing import echo, failure_json
 from adapters.mcp.prompts import PREAMBLE, get_prompt
 from adapters.mcp.quoting import shown
 from adapters.mcp.resources import TEMPLATES, list_resources, read_resource
@@ -101,7 +101,7 @@ def make_server(open_workspace: OpenWorkspace, identity_of: IdentityOf) -> Serve
 
 def _tool(name: str) -> Tool[Any]:
     if name not in TOOLS:
-        raise InvalidInput(f"there is no tool {name!r}", f"one of: {', '.join(TOOLS)}")
+        raise InvalidInput(f"there is no tool {echo(name)}", f"one of: {', '.join(TOOLS)}")
     return TOOLS[name]
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from adapters.mcp.http import McpApp, http_app
 from adapters.serving.identity import Identity
+from adapters.serving.pool import Busy
 from adapters.serving.services import Services, identity_of
+from adapters.workspace import Workspace
+from domain.errors import ServingUnavailable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,13 @@ class McpMount:
 
 
 def mount(services: Services) -> McpMount:
-    return McpMount(http_app(services.write, _by_token))
+    async def lend(work: Callable[[Workspace], T]) -> T:
+        try:
+            return await services.write(work)
+        except Busy as error:  # told to the model, which can wait
+            raise ServingUnavailable("more is asked than can be answered in time", "try again") from error
+
+    return McpMount(http_app(lend, _by_token))
 
 
 def _by_token(request: Request) -> Identity | None:
