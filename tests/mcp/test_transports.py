@@ -125,14 +125,15 @@ def test_what_was_begun_when_stdin_closes_is_whole_or_not_there(process: subproc
 
 
 @pytest.mark.posix
-def test_a_request_to_end_ends_it(process: subprocess.Popen[bytes], tht: Tht) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_it_though_stdin_stays_open(process: subprocess.Popen[bytes], tht: Tht, name: str) -> None:
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(spoken(INITIALIZE))
+    process.stdin.write(spoken(INITIALIZE, INITIALIZED, call(2, "list_policies")))
     process.stdin.flush()
-    assert json.loads(process.stdout.readline())["id"] == 1
-    process.send_signal(signal.SIGTERM)
-    process.wait(SECONDS)
+    assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+    process.send_signal(signal.Signals[name])
+    assert process.wait(SECONDS) == 0
     assert tht("ledger", "verify").code == 0
 
 
