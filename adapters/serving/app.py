@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio
 from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -128,7 +129,9 @@ async def watch(request: Request) -> Response:
     except TooMany:
         return refusal(429, "TooManyWatchers", "too many streams are open", "try again later", {"retry-after": "5"})
     stream = services.watchers.stream(identity, start, kinds)
-    return EventSourceResponse(stream, ping=3600, send_timeout=30)
+    return EventSourceResponse(  # the heartbeat is the stream's own, and so is its end
+        stream, ping=3600, send_timeout=30, shutdown_event=anyio.Event(), shutdown_grace_period=5
+    )
 
 
 class Measured:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
-from adapters.workspace import Workspace, open_workspace
+from adapters.workspace import Paths, Workspace, open_workspace
 from domain.errors import ThtError, Unavailable
 
 T = TypeVar("T")
@@ -95,12 +95,13 @@ class Pool:
                 found = self._free.pop() if self._free else None
             if found is None:
                 return self._opened()
-            if found[1] == _stamp(found[0]):
+            if found[1] == _stamp(found[0].paths):
                 return found
             log.info("settings or files have changed: the workspace is opened again")
             found[0].close()
 
     def _opened(self) -> tuple[Workspace, Stamp]:
+        settings = _settings(Paths(self.home / self.name))  # before they are read: a change meanwhile is seen as one
         workspace = open_workspace(self.home, self.name)
         try:
             self.prepare(workspace)
@@ -108,7 +109,7 @@ class Pool:
         except BaseException:
             workspace.close()
             raise
-        return workspace, _stamp(workspace)
+        return workspace, (settings, *_files(workspace.paths))
 
     def _give_back(self, workspace: Workspace, stamp: Stamp) -> None:
         with self._lock:
@@ -118,15 +119,23 @@ class Pool:
         workspace.close()
 
 
-def _stamp(workspace: Workspace) -> Stamp:
-    """Which settings and files were opened: the settings by their change, the databases by which file they are."""
-    paths = workspace.paths
+def _stamp(paths: Paths) -> Stamp:
+    """Which settings and files are there now."""
+    return (_settings(paths), *_files(paths))
 
-    def of(path: Path, *, content: bool) -> tuple[int, int]:
-        try:
-            stat = os.stat(path)
-        except FileNotFoundError:
-            return (0, 0)
-        return (stat.st_ino, stat.st_mtime_ns if content else 0)
 
-    return (of(paths.config, content=True), of(paths.views, content=False), of(paths.ledger, content=False))
+def _settings(paths: Paths) -> tuple[int, int]:
+    return _of(paths.config, content=True)
+
+
+def _files(paths: Paths) -> Stamp:
+    """The databases, by which files they are."""
+    return (_of(paths.views, content=False), _of(paths.ledger, content=False))
+
+
+def _of(path: Path, *, content: bool) -> tuple[int, int]:
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return (0, 0)
+    return (stat.st_ino, stat.st_mtime_ns if content else 0)
