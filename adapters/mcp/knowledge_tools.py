@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -82,7 +82,7 @@ class ProposeFact(Changing):
     ] = None
     memory_type: Annotated[MemoryType | None, Field(description="How it ages. Empty: by its words.")] = None
     source_observation_ids: Annotated[
-        tuple[str, ...], Field(description="Ids of observations or facts that it rests on; trust follows them.")
+        Sequence[str], Field(description="Ids of observations or facts that it rests on; trust follows them.")
     ] = ()
     valid_from: Time = ""
     valid_until: Time = ""
@@ -115,7 +115,7 @@ def _propose(call: Call, given: ProposeFact) -> dict[str, Any]:
         given.confidence,
         given.memory_type or "",
         given.veracity or usual_veracity(by.actor),
-        given.source_observation_ids,
+        tuple(given.source_observation_ids),
         _moment(given.valid_from),
         _moment(given.valid_until),
         given.about,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -19,7 +19,7 @@ from domain.policy_events import PolicyProposed
 Rule = Annotated[str, Field(description="What agents must do, in one sentence.")]
 ForRole = Annotated[str, Field(description="Whom the rule addresses; everybody still reads it. Empty: everybody.")]
 Sources = Annotated[
-    tuple[str, ...], Field(description="Ids of the facts that it rests on: name all, a person may have to check it.")
+    Sequence[str], Field(description="Ids of the facts that it rests on: name all, a person may have to check it.")
 ]
 
 

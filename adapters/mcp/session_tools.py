@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -30,8 +31,8 @@ class RecordDecision(Changing):
     ] = "concept_clarified"
     phase: Annotated[Phase | None, Field(description="Empty: the session's current one.")] = None
     question_context: Annotated[str, Field(description="The question in whose context it holds.")] = ""
-    concepts: Annotated[tuple[str, ...], Field(description="Concepts that it concerns.")] = ()
-    tables: Annotated[tuple[str, ...], Field(description="Tables or columns that it maps to.")] = ()
+    concepts: Annotated[Sequence[str], Field(description="Concepts that it concerns.")] = ()
+    tables: Annotated[Sequence[str], Field(description="Tables or columns that it maps to.")] = ()
 
 
 class DecisionRecorded(Recorded):
@@ -47,8 +48,8 @@ def _record(call: Call, given: RecordDecision) -> dict[str, Any]:
         given.rationale,
         given.phase,
         given.question_context,
-        given.concepts,
-        given.tables,
+        tuple(given.concepts),
+        tuple(given.tables),
     )
     done = Sessions(call.workspace).record(given.session_id, new, call.by(given.reason, given.idempotency_key))
     (decided,) = done.events(Decided)

@@ -37,9 +37,10 @@ class Known:
 
 
 class Arguments(BaseModel):
-    """Arguments of a tool. One that is not declared is refused: nobody names another actor or role in passing."""
+    """Arguments of a tool, taken as they are given or not at all: `"0.3"` is no number. One that is not declared is
+    refused: nobody names another actor or role in passing."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Changing(Arguments):

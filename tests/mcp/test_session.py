@@ -68,7 +68,7 @@ async def test_an_agent_does_its_work(connect: Connect, tht: Tht) -> None:
         assert [hit["id"] for hit in reuse["hits"]] == ["mem-0001"]
 
     shown = tht.json("session", "show", "s2")["decisions"]
-    assert [(one["subject"], one["actor"]) for one in shown] == [("Anno", "agent:coder-1")]
+    assert [(one["subject"], one["author"]) for one in shown] == [("Anno", "agent:coder-1")]
     history = tht.json("audit", "fact", first["fact_id"])
     assert "it was moved" in str(history)
     assert "agent:coder-1" in str(history)

@@ -69,6 +69,10 @@ def wrong() -> Iterator[Any]:
         ("search_memory", {}, ("query", "missing")),
         ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "memory_type": "myth"}, ("memory_type", "goal")),
         ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "confidence": 2}, ("confidence",)),
+        ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "confidence": "0.3"}, ("confidence",)),
+        ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "confidence": True}, ("confidence",)),
+        ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "valid_from": "1700000000"}, ("time",)),
+        ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "source_observation_ids": "o"}, ("source",)),
         ("propose_fact", {"content": 7, "topic": "t", "domain": "d"}, ("content",)),
         ("list_policies", {"status": "loud"}, ("status", "held")),
         ("list_policies", {"cursor": "-1"}, ("cursor",)),
@@ -79,11 +83,11 @@ def wrong() -> Iterator[Any]:
         ("update_my_notes", {"text": "t", "idempotency_key": "a#b"}, ("idempotency_key", "#")),
     ]
     for name, arguments, words in cases:
-        yield pytest.param(name, arguments, words, id=f"{name}-{words[0]}-{len(arguments)}")
+        yield pytest.param(name, arguments, words, id=f"{name}-{words[0]}-{list(arguments.values())[-1:]}")
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("name", "arguments", "words"), wrong())
+@pytest.mark.parametrize(("name", "arguments", "words"), list(wrong()))
 async def test_a_wrong_argument_is_named_with_what_would_be_right(
     http_agent: Any, name: str, arguments: dict[str, Any], words: tuple[str, ...]
 ) -> None:
