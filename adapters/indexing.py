@@ -96,7 +96,6 @@ class Indexing:
     def __init__(self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.workspace = workspace
         self.monotonic = monotonic
-        self._embedders: dict[str, CachedEmbedder] = {}
 
     @cached_property
     def store(self) -> IndexStore:
@@ -123,10 +122,12 @@ class Indexing:
         from adapters.embedding import embedder_from
         from adapters.vector_cache import CachedEmbedder
 
-        if model not in self._embedders:
-            self._embedders[model] = CachedEmbedder(embedder_from(model), self.workspace.paths.vectors)
-            self.workspace.closers.append(self._embedders[model].close)
-        return self._embedders[model]
+        made = self.workspace.embedders
+        if model not in made:
+            make = self.workspace.make_embedder or embedder_from
+            made[model] = CachedEmbedder(make(model), self.workspace.paths.vectors)
+            self.workspace.closers.append(made[model].close)
+        return made[model]
 
     # -- commands
 

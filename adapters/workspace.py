@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from adapters.config import Config
@@ -32,6 +33,10 @@ from projections.policies import PoliciesView
 from projections.registry import RegistryView
 from projections.timeline import TimelineView
 from projections.view import View, ViewsFile
+
+if TYPE_CHECKING:
+    from adapters.vector_cache import CachedEmbedder
+    from projections.index.port import Embedder
 
 _NAME = re.compile(r"[\w][\w.-]{0,99}")
 
@@ -128,10 +133,13 @@ class Workspace:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
         self.ledger = Ledger(paths.ledger, clock)
         self.closers: list[Callable[[], None]] = []  # of what others opened for it
+        self.embedders: dict[str, CachedEmbedder] = {}  # by model, as long as it is open
+        self.make_embedder: Callable[[str], Embedder] | None = None  # where models are shared with other workspaces
 
     def close(self) -> None:
         while self.closers:
             self.closers.pop()()
+        self.embedders.clear()
         if "file" in self.__dict__:
             self.file.close()
         self.ledger.close()

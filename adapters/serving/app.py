@@ -6,9 +6,11 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
+from sse_starlette.event import ServerSentEvent
 from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,7 +27,7 @@ from adapters.serving.metrics import CONTENT_TYPE
 from adapters.serving.pool import Busy
 from adapters.serving.refusals import Json, domain_refusal, refusal
 from adapters.serving.services import Services, identity_of, services_of
-from adapters.serving.watch import TooMany, start_position
+from adapters.serving.watch import TooMany, Watchers, start_position
 from adapters.web import pages
 from domain.errors import ThtError
 
@@ -123,15 +125,28 @@ async def watch(request: Request) -> Response:
     services, identity = services_of(request), caller(request)
     head = await services.read(lambda workspace: workspace.ledger.head().position)
     start = start_position(request.query_params.get("from", ""), request.headers.get("last-event-id", ""), head)
+    if request.method == "HEAD":
+        return Response(headers={"content-type": "text/event-stream"})
     kinds = frozenset(request.query_params.getlist("kind"))
     try:
         services.watchers.admit(identity)
     except TooMany:
         return refusal(429, "TooManyWatchers", "too many streams are open", "try again later", {"retry-after": "5"})
-    stream = services.watchers.stream(identity, start, kinds)
-    return EventSourceResponse(  # the heartbeat is the stream's own, and so is its end
-        stream, ping=3600, send_timeout=30, shutdown_event=anyio.Event(), shutdown_grace_period=5
-    )
+    return _Streaming(services.watchers, identity, services.watchers.stream(identity, start, kinds))
+
+
+class _Streaming(EventSourceResponse):
+    """Gives its place back however it ends, even before it began. Heartbeat and end are the stream's own."""
+
+    def __init__(self, watchers: Watchers, identity: Identity, stream: AsyncIterator[ServerSentEvent]) -> None:
+        super().__init__(stream, ping=3600, send_timeout=30, shutdown_event=anyio.Event(), shutdown_grace_period=5)
+        self._leave = partial(watchers.leave, identity)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()
 
 
 class Measured:
@@ -162,7 +177,8 @@ async def _told(request: Request, error: Exception) -> Response:
 
 
 async def _busy(request: Request, error: Exception) -> Response:
-    return refusal(429, "Busy", "more is asked than can be answered in time", "try again", {"retry-after": "1"})
+    assert isinstance(error, Busy)
+    return refusal(429, error.type, error.message, error.hint, {"retry-after": "1"})
 
 
 async def _http(request: Request, error: Exception) -> Response:

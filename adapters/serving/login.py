@@ -19,7 +19,7 @@ _PAGE = """<!doctype html>
 <form method="post" action="/login"><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required>
 <button>Log in</button></form>
-<p>Who starts <code>tht serve</code> gets a link; <code>tht token create</code> makes tokens.</p>
+<p>Who starts the server gets a link; tht token create makes tokens.</p>
 </main></body></html>
 """
 

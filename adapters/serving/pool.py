@@ -14,8 +14,10 @@ from typing import TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from adapters.embedding import embedder_from
 from adapters.workspace import Paths, Workspace, open_workspace
 from domain.errors import ThtError, Unavailable
+from projections.index.port import Embedder
 
 T = TypeVar("T")
 SIZE = 4  # the interpreter runs one thread at a time anyway; these overlap where one waits for the disk
@@ -26,17 +28,33 @@ log = logging.getLogger("tht.serve")
 Stamp = tuple[tuple[int, int], ...]
 
 
-class Busy(Exception):
+class Busy(Unavailable):
     """More requests wait than can be answered in time."""
+
+    def __init__(self) -> None:
+        super().__init__("more is asked than can be answered in time", "try again")
+
+
+class Models:
+    """One embedder a model, for all workspaces of the pool: it loads once, and takes one thread at a time."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Embedder] = {}
+        self._lock = Lock()
+
+    def embedder(self, model: str) -> Embedder:
+        with self._lock:
+            if model not in self._made:
+                self._made[model] = embedder_from(model)
+            return self._made[model]
 
 
 class Pool:
     """Opens workspaces as they are needed, `SIZE` at most; reopens one whose settings or files were replaced."""
 
-    def __init__(
-        self, home: Path, name: str, *, size: int = SIZE, prepare: Callable[[Workspace], None] = lambda workspace: None
-    ) -> None:
-        self.home, self.name, self.prepare = home, name, prepare
+    def __init__(self, home: Path, name: str, *, size: int = SIZE) -> None:
+        self.home, self.name = home, name
+        self._models = Models()
         self._free: deque[tuple[Workspace, Stamp]] = deque()
         self._lock = Lock()
         self._limiter: CapacityLimiter | None = None
@@ -104,7 +122,7 @@ class Pool:
         settings = _settings(Paths(self.home / self.name))  # before they are read: a change meanwhile is seen as one
         workspace = open_workspace(self.home, self.name)
         try:
-            self.prepare(workspace)
+            workspace.make_embedder = self._models.embedder
             workspace.caught_up()
         except BaseException:
             workspace.close()

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from adapters.serving.guard import too_often
 from adapters.serving.identity import Identity
+from adapters.serving.pool import Busy
 from adapters.serving.refusals import Json, refusal
 from adapters.serving.rpc_method import Call, Method, Params
 from adapters.serving.rpc_methods import METHODS
@@ -74,6 +75,8 @@ async def _answer(services: Services, identity: Identity, given: object) -> dict
         outcome = "done"
     except NotACall as error:
         return _error(error.code, error.message, error.call_id, error.data)
+    except Busy:
+        raise
     except ThtError as error:
         told = {"type": error.type, "message": error.message, "hint": error.hint}
         return None if call_id is _NONE else _error(DOMAIN, error.message, call_id, told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -104,7 +105,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise ServingUnavailable(f"{host} is no address here: {error.strerror}", "name another --http") from error
     try:
-        if hasattr(socket, "SO_REUSEADDR") and socket.has_dualstack_ipv6() is not None:
+        if os.name != "nt":  # there it would let two servers share the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(found[4])
     except OSError as error:

@@ -13,7 +13,7 @@ from sse_starlette.event import ServerSentEvent
 from adapters.knowledge import scope_for
 from adapters.serving.feed import Feed, Notice, notices
 from adapters.serving.identity import Door, Identity
-from adapters.serving.pool import Busy, Pool
+from adapters.serving.pool import Pool
 from adapters.workspace import Workspace
 from domain.errors import InvalidInput, ThtError
 from projections.scope import Scope
@@ -99,12 +99,11 @@ class Watchers:
                     await asyncio.wait_for(changed.wait(), self.heartbeat)
                     await asyncio.sleep(GATHER)
                 except TimeoutError:
+                    watching.scope = None  # settings may have changed, which are no events
                     told = json.dumps({"position": watching.position})
                     yield ServerSentEvent(told, event="position", id=str(watching.position))
-        except (ThtError, Busy):
-            yield ServerSentEvent(json.dumps({"type": "Unavailable"}), event="error")
-        finally:
-            self.leave(identity)
+        except ThtError as error:
+            yield ServerSentEvent(json.dumps({"type": error.type, "message": error.message}), event="error")
 
     async def _next(self, watching: _Watching) -> list[Notice]:
         """What is new for a stream, which moves on past everything it has looked at."""

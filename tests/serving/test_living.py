@@ -118,9 +118,35 @@ def test_commands_of_the_home_use_the_index_beside_a_server(live: Live, tht: Tht
     assert ("held_by" in alone, alone["coverage"]) == (False, {"covered": 1, "live": 1})
 
 
+@pytest.mark.posix
+def test_beside_a_server_that_hangs_a_search_answers_on_the_other_voices(live: Live, tht: Tht) -> None:
+    saved = memory(live)
+    eventually(lambda: bool(tht.json("index", "status")["lag"] == 0))
+    live.process.send_signal(signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        found = tht.json("memory", "search", "how are ablations counted")
+        assert time.monotonic() - began < 20
+        assert [hit["id"] for hit in found["hits"]] == [saved]
+        assert found["voices"]["vector"].startswith("unavailable")
+        assert found["notice"]
+    finally:
+        live.process.send_signal(signal.SIGCONT)
+
+
 def test_the_ledger_verifies_while_it_serves(live: Live, tht: Tht) -> None:
     memory(live)
     eventually(lambda: tht("verify").code == 0)
+
+
+def test_what_is_erased_beside_a_server_is_gone_from_it(live: Live, tht: Tht) -> None:
+    coder, ada = live.caller("agent:coder-1"), live.caller("human:ada")
+    fact = said(coder, "Mario lives in Rome", "mario")
+    eventually(lambda: live.client.get("/healthz").json()["followers"]["views"]["lag"] == 0)
+    assert tht("erase", fact, "--yes", "--reason", "asked for it").code == 0
+    told = ada("memory_fact.getById", fact_id=fact)
+    assert "Rome" not in str(told)
+    assert tht("verify").code == 0
 
 
 # -- health

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 NAMED = {  # of interfaces.md
     *(f"memory_fact.{one}" for one in (
-        "getByWorkspace", "getById", "getActiveByTopic", "getByAuthor", "search", "upsert", "delete", "watchForWorkspace"
+        "getByWorkspace", "getById", "getActiveByTopic", "getByAuthor", "search", "upsert", "delete",
+        "watchForWorkspace",
     )),
     *(f"memory_policy.{one}" for one in ("getByWorkspace", "getById", "upsert", "delete", "watchForWorkspace")),
     *(f"memory_domain.{one}" for one in ("getByWorkspace", "getById", "upsert", "watchForWorkspace")),
