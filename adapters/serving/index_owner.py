@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from domain.errors import IndexUnavailable
-from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
+from projections.index.port import IndexStore, VectorIndex
 
 T = TypeVar("T")
 _HELD: dict[Path, HeldStore] = {}  # what this process owns, by the index's folder
@@ -31,6 +32,10 @@ class HeldStore(IndexStore):
     def current(self) -> VectorIndex | None:
         with self._lock:
             return Handle(self) if self._opened() is not None else None
+
+    def is_current(self, index: VectorIndex) -> bool:
+        """A handle is of whatever is current."""
+        return isinstance(index, Handle)
 
     def begin(self, dimension: int) -> VectorIndex:
         with self._lock:
@@ -72,32 +77,33 @@ class HeldStore(IndexStore):
             index.close()
 
 
-class Handle(VectorIndex):
+def stand_in(name: str, ask: Callable[[Any, str, tuple[Any, ...], dict[str, Any]], Any]) -> type[VectorIndex]:
+    """A class of the port whose every method but `close` is `ask(self, method, arguments, named arguments)`: what the
+    port learns, whoever stands in for an index can too."""
+
+    def forwarding(method: str) -> Callable[..., Any]:
+        def forward(self: Any, *args: Any, **named: Any) -> Any:
+            return ask(self, method, args, named)
+
+        return forward
+
+    methods = [one for one, made in vars(VectorIndex).items() if callable(made) and not one.startswith("_")]
+    return type(name, (VectorIndex,), {one: forwarding(one) for one in methods if one != "close"})
+
+
+def _ask_held(handle: Handle, method: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def ask(index: VectorIndex) -> Any:
+        answer = getattr(index, method)(*args, **named)
+        return iter(list(answer)) if isinstance(answer, Iterator) else answer  # read while nobody else writes
+
+    return handle.store.on_current(ask)
+
+
+class Handle(stand_in("Held", lambda handle, *asked: _ask_held(handle, *asked))):  # type: ignore[misc]
     """The index that a `HeldStore` holds, as one of its users has it; closing it closes nothing."""
 
     def __init__(self, store: HeldStore) -> None:
-        self._store = store
-
-    def checkpoint(self) -> Checkpoint | None:
-        return self._store.on_current(lambda index: index.checkpoint())
-
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        self._store.on_current(lambda index: index.save_checkpoint(checkpoint))
-
-    def upsert(self, points: Sequence[Point]) -> None:
-        self._store.on_current(lambda index: index.upsert(points))
-
-    def delete_refs(self, refs: Sequence[str]) -> None:
-        self._store.on_current(lambda index: index.delete_refs(refs))
-
-    def search(self, vector: Vector, **asked: Any) -> list[Found]:
-        return self._store.on_current(lambda index: index.search(vector, **asked))
-
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        return iter(self._store.on_current(lambda index: list(index.scan())))
-
-    def count(self) -> int:
-        return self._store.on_current(lambda index: index.count())
+        self.store = store
 
     def close(self) -> None:
         pass
@@ -109,22 +115,34 @@ class SharedStore(IndexStore):
 
     def __init__(self, folder: Path, ask: Callable[[], IndexStore | None], own: IndexStore) -> None:
         self.folder, self.ask, self.own = folder.resolve(), ask, own
-        self._begun: dict[int, IndexStore] = {}
+        self._from: WeakKeyDictionary[VectorIndex, IndexStore] = WeakKeyDictionary()
 
     def current(self) -> VectorIndex | None:
-        return self._store().current()
+        store = self._store()
+        index = store.current()
+        if index is not None:
+            self._from[index] = store
+        return index
+
+    def is_current(self, index: VectorIndex) -> bool:
+        """Whether an index that `current` gave is the current one still, and from whom it would be had now."""
+        store = self._from.get(index)
+        if store is None or type(store) is not type(self._store()):
+            return False
+        own: Callable[[VectorIndex], bool] = getattr(store, "is_current", lambda index: True)
+        return own(index)
 
     def begin(self, dimension: int) -> VectorIndex:
         store = self._store()
         fresh = store.begin(dimension)
-        self._begun[id(fresh)] = store
+        self._from[fresh] = store
         return fresh
 
     def swap(self, fresh: VectorIndex) -> None:
-        self._begun.pop(id(fresh), self.own).swap(fresh)
+        self._from.pop(fresh, self.own).swap(fresh)
 
     def discard(self, fresh: VectorIndex) -> None:
-        self._begun.pop(id(fresh), self.own).discard(fresh)
+        self._from.pop(fresh, self.own).discard(fresh)
 
     def describe(self) -> Mapping[str, str]:
         return self._store().describe()

@@ -1,6 +1,6 @@
 """The vector index over a local socket: whoever owns it answers, others of the home ask. JSON, one frame a message.
 
-The abstract methods of the port are what can be asked, by name. On POSIX a Unix socket that is its owner's only; where
+The methods of the port are what can be asked, by name. On POSIX a Unix socket that is its owner's only; where
 there is none, or its path is too long, a port on loopback with a secret in a file that is its owner's only.
 """
 
@@ -13,18 +13,19 @@ import os
 import secrets
 import socket
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from threading import BoundedSemaphore, Thread
 from typing import Any
 
 from adapters.files import replace_file
+from adapters.serving.index_owner import stand_in
 from domain import errors
 from domain.errors import IndexUnavailable, ThtError
-from projections.index import port
-from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex
+from projections.index.port import IndexStore, VectorIndex
 
 PATH_LIMIT = 100  # bytes of a Unix socket's path that every system takes
 FRAME_LIMIT = 256 * 2**20  # bytes
@@ -39,31 +40,52 @@ log = logging.getLogger("tht.serve")
 
 
 def encoded(value: Any) -> Any:
-    """A value of the port as JSON: its dataclasses by name, its sets marked."""
+    """A value of the port as JSON: its dataclasses by name, what JSON has not marked with a sign."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        return {"$of": type(value).__name__, "fields": {k: encoded(getattr(value, k)) for k in asdict(value)}}
+        parts = {one.name: encoded(getattr(value, one.name)) for one in fields(value)}
+        return {"$of": f"{type(value).__module__}:{type(value).__qualname__}", "parts": parts}
     if isinstance(value, Mapping):
         return {"$map": [[encoded(key), encoded(one)] for key, one in value.items()]}
     if isinstance(value, set | frozenset):
         return {"$set": [encoded(one) for one in sorted(value)]}
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    if hasattr(value, "tolist"):
+    if isinstance(value, tuple):
+        return {"$tuple": [encoded(one) for one in value]}
+    if isinstance(value, Iterator):
+        return {"$iterator": [encoded(one) for one in value]}
+    if hasattr(value, "tolist"):  # vectors, whole or a number of one
         return value.tolist()
     return [encoded(one) for one in value]
 
 
 def decoded(value: Any) -> Any:
+    """What `encoded` was given. ValueError for what nobody of the port would say."""
     if isinstance(value, list):
         return [decoded(one) for one in value]
     if not isinstance(value, dict):
         return value
-    if "$map" in value:
-        return {decoded(key): decoded(one) for key, one in value["$map"]}
-    if "$set" in value:
-        return frozenset(decoded(one) for one in value["$set"])
-    kind = getattr(port, value["$of"])
-    return kind(**{name: decoded(one) for name, one in value["fields"].items()})
+    match value:
+        case {"$map": pairs}:
+            return {decoded(key): decoded(one) for key, one in pairs}
+        case {"$set": members}:
+            return frozenset(decoded(one) for one in members)
+        case {"$tuple": members}:
+            return tuple(decoded(one) for one in members)
+        case {"$iterator": members}:
+            return iter([decoded(one) for one in members])
+        case {"$of": str(name), "parts": dict(parts)}:
+            return _kind(name)(**{key: decoded(one) for key, one in parts.items()})
+    raise ValueError("a value that is none of the port's")
+
+
+def _kind(name: str) -> type[Any]:
+    """The port's dataclass of this name, and no other class."""
+    module, _, kind = name.partition(":")
+    found = getattr(import_module(module), kind, None) if module.startswith("projections.index.") else None
+    if not isinstance(found, type) or not is_dataclass(found):
+        raise ValueError(f"{name} is none of the port's")
+    return found
 
 
 def _send(connection: socket.socket, message: Any) -> None:
@@ -166,6 +188,10 @@ class RemoteStore(IndexStore):
         line.close()
         return None
 
+    def is_current(self, index: VectorIndex) -> bool:
+        """The server's index is of whatever is current."""
+        return isinstance(index, RemoteIndex)
+
     def begin(self, dimension: int) -> VectorIndex:
         line = _Line(self.path, self.wait)
         try:
@@ -198,32 +224,15 @@ class RemoteStore(IndexStore):
             fresh.close()
 
 
-class RemoteIndex(VectorIndex):
+def _ask_remote(index: RemoteIndex, method: str, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    return index.line.ask("index", method, *args, **named)
+
+
+class RemoteIndex(stand_in("Remote", lambda index, *asked: _ask_remote(index, *asked))):  # type: ignore[misc]
+    """An index that another process of this home has open, behind one connection."""
+
     def __init__(self, line: _Line) -> None:
         self.line = line
-
-    def checkpoint(self) -> Checkpoint | None:
-        found: Checkpoint | None = self.line.ask("index", "checkpoint")
-        return found
-
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        self.line.ask("index", "save_checkpoint", checkpoint)
-
-    def upsert(self, points: Sequence[Point]) -> None:
-        self.line.ask("index", "upsert", list(points))
-
-    def delete_refs(self, refs: Sequence[str]) -> None:
-        self.line.ask("index", "delete_refs", list(refs))
-
-    def search(self, vector: Vector, **asked: Any) -> list[Found]:
-        found: list[Found] = self.line.ask("index", "search", [float(one) for one in vector], **asked)
-        return found
-
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        return iter(self.line.ask("index", "scan"))
-
-    def count(self) -> int:
-        return int(self.line.ask("index", "count"))
 
     def close(self) -> None:
         self.line.close()
@@ -313,6 +322,9 @@ class IndexSocket:
             self._room.release()
 
 
+_ASKED = frozenset(one for one in vars(VectorIndex) if not one.startswith("_") and one != "close")
+
+
 class _Talk:
     """What one client has opened, and what it asks."""
 
@@ -326,12 +338,12 @@ class _Talk:
             args, named = decoded(message["args"]), decoded(message["named"])
             if message["on"] == "store":
                 return {"result": encoded(self._of_store(message["method"], args))}
-            if self.index is None or message["method"] not in VectorIndex.__abstractmethods__:
+            if self.index is None or message["method"] not in _ASKED:
                 raise IndexUnavailable(f"the index cannot be asked for {message['method']!r}")
             return {"result": encoded(getattr(self.index, message["method"])(*args, **named))}
         except ThtError as error:
             return {"error": {"type": error.type, "message": error.message, "hint": error.hint}}
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, KeyError, ValueError, ImportError) as error:
             log.warning("a client of the index asked for what there is not: %s", error)
             return {"error": {"type": "IndexUnavailable", "message": f"not understood: {error}", "hint": "same tht?"}}
 

@@ -171,3 +171,34 @@ def test_who_needs_the_index_finds_out_anew_who_holds_it(tmp_path: Path) -> None
     with index:
         assert index.checkpoint() == CHECKPOINT
     assert "held_by" not in shared.describe()
+
+
+def test_what_the_port_says_goes_over_and_comes_back_as_it_was() -> None:
+    said = [CHECKPOINT, point(1), ("a", 1.5, None), frozenset({"x", "y"}), {"k": {"n": [True]}}, "é"]
+    assert line.decoded(json.loads(json.dumps(line.encoded(said)))) == said
+    assert list(line.decoded(line.encoded(iter([1, 2])))) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"$of": "os:system", "parts": {}},
+        {"$of": "projections.index.port:VectorIndex", "parts": {}},
+        {"$of": "projections.index.port:no", "parts": {}},
+        {"$of": "projections.index.port:annotations", "parts": {}},
+        {"else": 1},
+    ],
+)
+def test_nothing_else_is_made_of_what_comes_over(hostile: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        line.decoded(hostile)
+
+
+@pytest.mark.parametrize("method", ["close", "__init__", "store", "_shard", "no_such"])
+def test_only_the_ports_methods_can_be_asked(served: Path, method: str) -> None:
+    store = connect(served, 1.0)
+    assert store is not None
+    fresh = store.begin(4)
+    with pytest.raises(IndexUnavailable):
+        fresh.line.ask("index", method)  # type: ignore[attr-defined]
+    fresh.close()
