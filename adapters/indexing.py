@@ -96,6 +96,7 @@ class Indexing:
     def __init__(self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.workspace = workspace
         self.monotonic = monotonic
+        self._embedders: dict[str, CachedEmbedder] = {} if workspace.embedders is None else workspace.embedders
 
     @cached_property
     def store(self) -> IndexStore:
@@ -122,12 +123,11 @@ class Indexing:
         from adapters.embedding import embedder_from
         from adapters.vector_cache import CachedEmbedder
 
-        made = self.workspace.embedders
-        if model not in made:
+        if model not in self._embedders:
             make = self.workspace.make_embedder or embedder_from
-            made[model] = CachedEmbedder(make(model), self.workspace.paths.vectors)
-            self.workspace.closers.append(made[model].close)
-        return made[model]
+            self._embedders[model] = CachedEmbedder(make(model), self.workspace.paths.vectors)
+            self.workspace.closers.append(self._embedders[model].close)
+        return self._embedders[model]
 
     # -- commands
 

@@ -133,13 +133,15 @@ class Workspace:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
         self.ledger = Ledger(paths.ledger, clock)
         self.closers: list[Callable[[], None]] = []  # of what others opened for it
-        self.embedders: dict[str, CachedEmbedder] = {}  # by model, as long as it is open
-        self.make_embedder: Callable[[str], Embedder] | None = None  # where models are shared with other workspaces
+        # of a process that answers many: by model, as long as the workspace is open, and shared with its other ones
+        self.embedders: dict[str, CachedEmbedder] | None = None
+        self.make_embedder: Callable[[str], Embedder] | None = None
 
     def close(self) -> None:
         while self.closers:
             self.closers.pop()()
-        self.embedders.clear()
+        if self.embedders is not None:
+            self.embedders.clear()
         if "file" in self.__dict__:
             self.file.close()
         self.ledger.close()

@@ -122,7 +122,7 @@ class Pool:
         settings = _settings(Paths(self.home / self.name))  # before they are read: a change meanwhile is seen as one
         workspace = open_workspace(self.home, self.name)
         try:
-            workspace.make_embedder = self._models.embedder
+            workspace.embedders, workspace.make_embedder = {}, self._models.embedder
             workspace.caught_up()
         except BaseException:
             workspace.close()
