@@ -54,9 +54,11 @@ class HealthCheck:
         return bool(standing.problem) and self.clock() - standing.since > BROKEN_AFTER
 
     def _follower(self, standing: Standing, head: int) -> dict[str, Any]:
+        lag = max(head - standing.reached, 0)
+        stale = self.clock() - standing.since if lag or standing.problem else 0.0
         return {
             "position": standing.reached,
-            "lag": max(head - standing.reached, 0),
-            "stale_seconds": round(max(self.clock() - standing.since, 0.0), 3) if standing.problem else 0.0,
+            "lag": lag,
+            "stale_seconds": round(max(stale, 0.0), 3),
             "failures": standing.failures,
         }

@@ -94,7 +94,7 @@ class Method(Generic[P]):
         return self.work(call, params)
 
 
-def page(params: Paged, size: int, found: int, total: int) -> dict[str, Any]:
+def page(params: Paged, found: int, total: int) -> dict[str, Any]:
     """How a page stands in the whole, and where the next one begins."""
     end = params.offset + found
     truncated = end < total and found > 0

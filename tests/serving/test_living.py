@@ -14,6 +14,8 @@ from tests.serving.conftest import eventually
 from tests.serving.test_watch import said, watching
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.serving.conftest import Live, Start, Tht
 
 
@@ -147,6 +149,23 @@ def test_what_is_erased_beside_a_server_is_gone_from_it(live: Live, tht: Tht) ->
     told = ada("memory_fact.getById", fact_id=fact)
     assert "Rome" not in str(told)
     assert tht("verify").code == 0
+
+
+def test_a_memory_is_erased_from_the_index_that_a_server_holds(live: Live, tht: Tht) -> None:
+    saved = memory(live)
+    eventually(lambda: bool(tht.json("index", "status")["coverage"] == {"covered": 1, "live": 1}))
+    assert tht("erase", saved, "--yes", "--reason", "asked for it").code == 0
+    eventually(lambda: bool(tht.json("index", "status")["coverage"] == {"covered": 0, "live": 0}))
+    assert tht.json("memory", "search", "how are ablations counted")["hits"] == []
+    assert tht("verify").code == 0
+
+
+def test_what_looks_after_a_home_works_beside_a_server(live: Live, tht: Tht, tmp_path: Path) -> None:
+    memory(live)
+    for words in (("doctor",), ("status",), ("projection", "rebuild"), ("backup", str(tmp_path / "copy"))):
+        assert tht(*words).code == 0, words
+    assert "tokens" not in (tmp_path / "copy").read_bytes().decode("latin-1")
+    assert live.client.get("/healthz").json()["status"] == "ok"
 
 
 # -- health

@@ -149,6 +149,10 @@ def test_lists_are_bounded_and_say_so(server: Server, coder: Caller) -> None:
     assert (len(first["facts"]), first["total"], first["truncated"], first["next_offset"]) == (3, 7, True, 3)
     last = coder("memory_fact.getByWorkspace", limit=10**9, offset=6)
     assert (len(last["facts"]), last["truncated"], last["next_offset"]) == (1, False, None)
+    for name in ("a", "b"):
+        server.caller("human:ada")("memory_domain.upsert", domain=name)
+    domains = coder("memory_domain.getByWorkspace", limit=2)
+    assert [len(domains["domains"]), domains["total"], domains["next_offset"]] == [2, 3, 2]
     server.services.page_limit = 2
     assert len(coder("memory_fact.getByWorkspace", limit=10**6)["facts"]) == 2
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from adapters.access import Access
 from adapters.closing import As, Closing
 from adapters.ledger import By
-from adapters.serving.rpc_method import Call, Changing, Id, Method, Name, Params, recorded
+from adapters.serving.rpc_method import Call, Changing, Id, Method, Name, Paged, Params, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
 from domain.access import accept_permission
 from domain.errors import InvalidInput, NothingChanged, ThtError
@@ -17,7 +17,7 @@ from domain.errors import InvalidInput, NothingChanged, ThtError
 Level = Literal["none", "read", "write", "default"]
 
 
-class Domains(Params):
+class Domains(Paged):
     repo: Name = ""
 
 
@@ -36,7 +36,7 @@ class Close(Changing):
     way: Literal["wrong", "was-true"]
 
 
-class Grants(Params):
+class Grants(Paged):
     role: Name = ""
     domain: Name = ""
     repo: Name = ""
@@ -67,7 +67,14 @@ class Explain(Params):
 
 
 def domains(call: Call, params: Domains) -> dict[str, Any]:
-    return Access(call.workspace).domains(call.reader, repo=params.repo).as_json()
+    found = Access(call.workspace).domains(call.reader, repo=params.repo).as_json()
+    return _page(call, params, found, "domains")
+
+
+def _page(call: Call, params: Paged, found: dict[str, Any], name: str) -> dict[str, Any]:
+    size, rows = call.size(params), found[name]
+    shown = rows[params.offset : params.offset + size]
+    return found | {name: shown} | page(params, len(shown), len(rows))
 
 
 def domain(call: Call, params: One) -> dict[str, Any]:
@@ -88,7 +95,8 @@ def close(call: Call, params: Close) -> dict[str, Any]:
 
 def grants(call: Call, params: Grants) -> dict[str, Any]:
     access = Access(call.workspace)
-    return access.grants(call.reader, role=params.role, domain=params.domain, repo=params.repo).as_json()
+    found = access.grants(call.reader, role=params.role, domain=params.domain, repo=params.repo).as_json()
+    return _page(call, params, found, "grants")
 
 
 def set_one(call: Call, params: Set) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def log(call: Call, params: Log) -> dict[str, Any]:
     size = call.size(params)
     asked = Asked(**params.model_dump(exclude={"limit", "offset"}))
     lines, total = Audit(call.workspace).log(asked, limit=size, offset=params.offset)
-    return {"events": [line_json(line) for line in lines]} | page(params, size, len(lines), total)
+    return {"events": [line_json(line) for line in lines]} | page(params, len(lines), total)
 
 
 def actor(call: Call, params: ActorOf) -> dict[str, Any]:
@@ -74,14 +74,14 @@ def actor(call: Call, params: ActorOf) -> dict[str, Any]:
     size = call.size(params)
     lines, total, kinds = Audit(call.workspace).actor(params.actor, at=params.at, limit=size, offset=params.offset)
     told = {"actor": params.actor, "events": [line_json(line) for line in lines], "kinds": kinds}
-    return told | page(params, size, len(lines), total)
+    return told | page(params, len(lines), total)
 
 
 def reads(call: Call, params: Reads) -> dict[str, Any]:
     require_whole(call.workspace, call.reader, "the audit")
     size = call.size(params)
     found, total = Audit(call.workspace).reads(ref=params.ref, actor=params.actor, limit=size, offset=params.offset)
-    return {"reads": [one.as_json() for one in found]} | page(params, size, len(found), total)
+    return {"reads": [one.as_json() for one in found]} | page(params, len(found), total)
 
 
 METHODS: tuple[Method[Any], ...] = (

@@ -39,7 +39,7 @@ def listed(call: Call, params: Listing) -> dict[str, Any]:
     size, state = call.size(params), "" if params.state == "all" else params.state
     found, total, denied = Conflicts(call.workspace).list(call.reader, state=state, limit=size, offset=params.offset)
     told = {"conflicts": [one.as_json() for one in found], "denied": denied or None}
-    return told | page(params, size, len(found), total)
+    return told | page(params, len(found), total)
 
 
 def get(call: Call, params: One) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def believed(call: Call, params: Paged) -> dict[str, Any]:
     found = beliefs.list_beliefs(call.workspace.file.db, scope)
     shown = found[params.offset : params.offset + size]
     told = {"beliefs": [one.as_json() for one in shown], "denied": scope.denied or None}
-    return told | page(params, size, len(shown), len(found))
+    return told | page(params, len(shown), len(found))
 
 
 METHODS: tuple[Method[Any], ...] = (

@@ -128,7 +128,7 @@ def _list(call: Call, params: Paged, moment: Moment | None = None, *, repo: str 
     wanted["status"] = "" if status == "all" else status
     size = call.size(params)
     found = FactReading(call.workspace, call.reader).list(when, repo=repo, limit=size, offset=params.offset, **wanted)
-    return found.as_json() | page(params, size, len(found.facts), found.total)
+    return found.as_json() | page(params, len(found.facts), found.total)
 
 
 def by_workspace(call: Call, params: Listing) -> dict[str, Any]:

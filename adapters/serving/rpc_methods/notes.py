@@ -45,7 +45,7 @@ def show(call: Call, params: Own) -> dict[str, Any]:
     found = Notes(call.workspace).show(
         call.reader, params.agent, history=params.history, limit=size, offset=params.offset
     )
-    return found.as_json() | page(params, size, len(found.observations), found.total)
+    return found.as_json() | page(params, len(found.observations), found.total)
 
 
 def update(call: Call, params: Update) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def by_workspace(call: Call, params: Listing) -> dict[str, Any]:
         limit=size,
         offset=params.offset,
     )
-    return found.as_json() | page(params, size, len(found.policies), found.total)
+    return found.as_json() | page(params, len(found.policies), found.total)
 
 
 def get(call: Call, params: One) -> dict[str, Any]:

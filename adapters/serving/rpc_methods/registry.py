@@ -36,7 +36,7 @@ class Change(Changing):
 def listed(call: Call, params: Listing) -> dict[str, Any]:
     size, status = call.size(params), "" if params.status == "all" else params.status
     found, total = Curation(call.workspace).list(status=status, limit=size, offset=params.offset)
-    return {"memories": [one.as_json() for one in found]} | page(params, size, len(found), total)
+    return {"memories": [one.as_json() for one in found]} | page(params, len(found), total)
 
 
 def get(call: Call, params: One) -> dict[str, Any]:

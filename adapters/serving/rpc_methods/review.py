@@ -60,7 +60,7 @@ def queue(call: Call, params: Queue) -> dict[str, Any]:
     found = Review(call.workspace).queue(with_deferred=params.with_deferred)
     shown = found[params.offset : params.offset + size]
     told = [one.as_json() | {"question": one.question} for one in shown]
-    return {"sessions": told} | page(params, size, len(shown), len(found))
+    return {"sessions": told} | page(params, len(shown), len(found))
 
 
 def preview(call: Call, params: Preview) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def listed(call: Call, params: Listing) -> dict[str, Any]:
     size = call.size(params)
     found, total = Sessions(call.workspace).list(limit=size, offset=params.offset, status=params.status)
     rows = [{name: getattr(row, name) for name in row.__slots__} for row in found]
-    return {"sessions": rows} | page(params, size, len(found), total)
+    return {"sessions": rows} | page(params, len(found), total)
 
 
 def get(call: Call, params: One) -> dict[str, Any]:
