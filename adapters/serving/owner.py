@@ -9,7 +9,7 @@ import portalocker
 from adapters.config import Config
 from adapters.qdrant_edge import EdgeStore
 from adapters.serving.index_owner import HeldStore
-from adapters.serving.socket import IndexSocket
+from adapters.serving.index_socket import IndexSocket
 from adapters.workspace import Paths
 from domain.errors import HomeNotWritable, ServingUnavailable
 

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from adapters.qdrant_edge import EdgeStore
-from adapters.serving import socket as line
+from adapters.serving import index_socket
 from adapters.serving.index_owner import HeldStore, SharedStore
-from adapters.serving.socket import IndexSocket, RemoteStore, connect
+from adapters.serving.index_socket import IndexSocket
+from adapters.serving.messages import decoded, encoded
+from adapters.serving.socket import RemoteStore, connect
 from domain.errors import IndexBusy, IndexUnavailable
 from projections.index.port import Checkpoint, Point
 
@@ -30,7 +32,7 @@ def point(number: int) -> Point:
 @pytest.fixture(params=["unix", "port"])
 def served(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     if request.param == "port":
-        monkeypatch.setattr(line, "PATH_LIMIT", 0)
+        monkeypatch.setattr(index_socket, "PATH_LIMIT", 0)
     elif not hasattr(socket, "AF_UNIX"):
         pytest.skip("no Unix sockets here")
     held = HeldStore(tmp_path / "index", EdgeStore(tmp_path / "index", wait=0.1))
@@ -175,8 +177,8 @@ def test_who_needs_the_index_finds_out_anew_who_holds_it(tmp_path: Path) -> None
 
 def test_what_the_port_says_goes_over_and_comes_back_as_it_was() -> None:
     said = [CHECKPOINT, point(1), ("a", 1.5, None), frozenset({"x", "y"}), {"k": {"n": [True]}}, "é"]
-    assert line.decoded(json.loads(json.dumps(line.encoded(said)))) == said
-    assert list(line.decoded(line.encoded(iter([1, 2])))) == [1, 2]
+    assert decoded(json.loads(json.dumps(encoded(said)))) == said
+    assert list(decoded(encoded(iter([1, 2])))) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_what_the_port_says_goes_over_and_comes_back_as_it_was() -> None:
 )
 def test_nothing_else_is_made_of_what_comes_over(hostile: dict[str, object]) -> None:
     with pytest.raises(ValueError):
-        line.decoded(hostile)
+        decoded(hostile)
 
 
 @pytest.mark.parametrize("method", ["close", "__init__", "store", "_shard", "no_such"])
