@@ -12,7 +12,7 @@ from adapters.web.addresses import fact_url, paging, settings_url
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from adapters.workspace import parse_time
 from domain.decay import CURVES, GIVEN_VERACITIES, usual_veracity
-from domain.errors import InvalidInput, NoHome
+from domain.errors import InvalidInput, Unknown
 from domain.propose import NewFact, OnConflict
 
 STATUSES = ("live", "superseded", "retired", "erased", "all")
@@ -28,10 +28,10 @@ ON_CONFLICT: dict[str, OnConflict] = {
 
 
 def settings_frame(visit: Visit, tab: str) -> dict[str, Any]:
-    """What every tab shows beside its own. NoHome for a workspace that is not served here."""
+    """What every tab shows beside its own. Unknown for a workspace that is not served here."""
     name = visit.workspace.name
     if visit.path.get("workspace", name) != name:
-        raise NoHome(f"this server serves the workspace {name}", f"its pages are under {settings_url(name)}")
+        raise Unknown(f"this server serves the workspace {name}", f"its pages are under {settings_url(name)}")
     found = Access(visit.workspace).domains(visit.reader)
     return {"tab": tab, "domains": found.domains, "denied": found.denied}
 

@@ -70,6 +70,13 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def sentence(text: str) -> str:
+    """What the domain says in lower case and without an end; an id at its beginning stays as it is."""
+    first = text.split(" ", 1)[0].rstrip(":,")
+    start = text[:1].upper() + text[1:] if first.isalpha() else text
+    return start if start.endswith((".", "!", "?")) else f"{start}."
+
+
 def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
@@ -106,7 +113,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_final,
     )
-    made.filters.update(markdown=markdown, when=when, words=words, percent=percent, number=number)
+    made.filters.update(markdown=markdown, when=when, words=words, percent=percent, number=number, sentence=sentence)
     made.globals.update(
         counted=counted,
         linked=_linked,

@@ -159,4 +159,4 @@ def _onward(visit: Visit, session_id: str, ids: list[str]) -> str:
 
 
 ACTS = {"decide": decide}
-ROUTES = (PageRoute("/review", show, ACTS), PageRoute("/review/{session}", show, ACTS))
+ROUTES = (PageRoute("/review", show, ACTS), PageRoute("/review/{session:path}", show, ACTS))

@@ -61,4 +61,4 @@ def _step(session: Session, step: Step) -> dict[str, Any]:
     return told | {"decision": decision, "outcome": outcome, "memory_id": marker.memory_id if marker else ""}
 
 
-ROUTES = (PageRoute("/sessions", show_list), PageRoute("/sessions/{session}", show))
+ROUTES = (PageRoute("/sessions", show_list), PageRoute("/sessions/{session:path}", show))
