@@ -115,8 +115,9 @@ def test_who_waits_too_long_is_told_so(pool: Pool, monkeypatch: pytest.MonkeyPat
 def test_a_model_is_loaded_once_for_all_of_them(pool: Pool) -> None:
     with pool.borrowed() as one, pool.borrowed() as other:
         first = Indexing(one).embedder
+        to_close = len(one.closers)
         assert Indexing(one).embedder is first
-        assert len(one.closers) == 1
+        assert len(one.closers) == to_close  # nothing piles up
         assert Indexing(other).embedder is not first
         assert Indexing(other).embedder._inner is first._inner
 

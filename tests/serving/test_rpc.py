@@ -27,6 +27,10 @@ NAMED = {  # of interfaces.md
 AREAS = ("agent_working_memory", "sessions", "review", "registry", "conflicts", "audit")
 
 
+def ids(found: Any) -> list[str]:
+    return [str(one["id"]) for one in found.get("hits") or found["facts"]]
+
+
 def code(answer: Any) -> int:
     return int(answer.json()["error"]["code"])
 
@@ -138,8 +142,8 @@ def test_search_finds_what_the_command_line_finds_in_the_same_order(server: Serv
         coder("memory_fact.upsert", content=text, domain="cardio", topic=f"t{n}")
     found = coder("memory_fact.search", question="how are ablations counted", limit=5)
     said = tht.json("fact", "search", "how are ablations counted", "--actor", "agent:coder-1", "--role", "coder")
-    assert [fact["id"] for fact in found["facts"]] == [fact["id"] for fact in said["facts"]]
-    assert found["facts"]
+    assert ids(found) == ids(said)
+    assert ids(found)
 
 
 def test_lists_are_bounded_and_say_so(server: Server, coder: Caller) -> None:
