@@ -166,7 +166,7 @@ def test_every_answer_carries_what_keeps_a_browser_safe(server: Server, coder: C
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
 
 
 def test_a_body_beyond_the_limit_is_refused_whether_it_says_so_or_not(server: Server, coder: Caller) -> None:
