@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.web.world import World, build
 from tests.conftest import skip_or_fail
-from tests.serving.conftest import Live, Server, Start, home, server, start  # noqa: F401  fixtures
+from tests.serving.conftest import ROOT, Start, home, start  # noqa: F401  fixtures
+from tests.web.world import World, build
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -39,9 +41,9 @@ def world_home(tmp_path_factory: pytest.TempPathFactory) -> World:
 @pytest.fixture
 def world(world_home: World, own_environment: None, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("THT_EMBEDDER_MODEL", "hash")
-    home = Path(os.environ["THT_HOME"])
-    shutil.copytree(world_home.home, home)
-    return World(home, world_home.facts, world_home.policy, world_home.held, world_home.conflict, world_home.memory)
+    copy = Path(os.environ["THT_HOME"])
+    shutil.copytree(world_home.home, copy)
+    return World(copy, world_home.facts, world_home.policy, world_home.held, world_home.conflict, world_home.memory)
 
 
 @pytest.fixture(scope="session")
@@ -145,25 +147,34 @@ def ada(world: World, start: Start, sit: Sit) -> Desk:  # noqa: F811
 @pytest.fixture(scope="session")
 def shared(chromium: Browser, world_home: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
     """One server for all tests that only read."""
-    home = tmp_path_factory.mktemp("shared") / "home"  # noqa: F811
-    shutil.copytree(world_home.home, home)
+    with _served(chromium, world_home, tmp_path_factory.mktemp("read") / "home") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def acting(chromium: Browser, world_home: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """One server for the tests of a module that write, each about other records."""
+    with _served(chromium, world_home, tmp_path_factory.mktemp("write") / "home") as served:
+        yield served
+
+
+@contextmanager
+def _served(chromium: Browser, made: World, copy: Path) -> Iterator[Shared]:
+    shutil.copytree(made.home, copy)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("THT_")}
-    environment |= {"THT_HOME": str(home), "THT_EMBEDDER_MODEL": "hash", "HF_HUB_OFFLINE": "1"}
+    environment |= {"THT_HOME": str(copy), "THT_EMBEDDER_MODEL": "hash", "HF_HUB_OFFLINE": "1"}
     command = [sys.executable, "-c", "from cli.main import main; main()", "serve", "--http", "127.0.0.1:0", "--json"]
     process = subprocess.Popen(
-        [*command, "--actor", "human:ada"], stdout=subprocess.PIPE, text=True, env=environment,
-        cwd=Path(__file__).resolve().parents[2],
-    )  # fmt: skip
+        [*command, "--actor", "human:ada"], stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
+    )
     try:
-        import json
-
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         context = chromium.new_context()
         context.new_page().goto(told["login"])
         state = context.storage_state()
         context.close()
-        yield Shared(told["url"], world_home, state)
+        yield Shared(told["url"], World(copy, made.facts, made.policy, made.held, made.conflict, made.memory), state)
     finally:
         process.terminate()
         process.wait(30)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.web.world import World
 
 SCRIPT = "<script>alert(1)</script>"
-TAGS = f"{SCRIPT}<img src=x onerror=alert(1)>\"' onmouseover=\"alert(1)"
+TAGS = f'{SCRIPT}<img src=x onerror=alert(1)>"\' onmouseover="alert(1)'
 TRICKS = f"{TAGS} [click](javascript:alert(1)) ![x](https://evil.example/x.png) <b onclick=x>b</b> {{{{7*7}}}}"
 ADA, AUTHOR = By("human:ada", reason=TAGS), By("agent:linker", "coder", TAGS)
 IDS = ("a/b?c=d#e", "<script>alert(1)</script>", "../é&x=y")
@@ -74,7 +74,9 @@ class Reading(HTMLParser):
         for name, value in given.items():
             if name.startswith("on") or name == "style":
                 self.wrong.append(name)
-            if name in ("href", "src", "action") and not value.startswith(("/", "#", "https://evil.example", "mailto:")):
+            if name in ("href", "src", "action") and not value.startswith(
+                ("/", "#", "https://evil.example", "mailto:")
+            ):
                 self.wrong.append(value)
         if given.get("href", "").startswith("https://") and "noopener" not in given.get("rel", ""):
             self.wrong.append(given["href"])
@@ -135,7 +137,7 @@ def test_an_error_repeats_hostile_words_as_text(ada: Browser) -> None:
         "<a href='javascript:alert(1)'>x</a>",
         "<svg><script>alert(1)</script></svg>",
         "```html\n<script>alert(1)</script>\n```",
-        "[a](https://evil.example \"onclick=alert(1)\")",
+        '[a](https://evil.example "onclick=alert(1)")',
         "<iframe src=//evil.example></iframe><style>*{display:none}</style><form action=//evil.example>",
         "# Heading\n\n<h1>Heading</h1>",
         "a" * 10 + "[" * 5000,

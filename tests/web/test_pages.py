@@ -50,7 +50,9 @@ def test_the_pages_own_files_are_served_and_kept_by_the_browser(server: Server, 
     assert "https://" not in answer.text
 
 
-@pytest.mark.parametrize("path", ["/static/../pages.py", "/static/..%2fpages.py", "/static/%2e%2e/pages.py", "/static/"])
+@pytest.mark.parametrize(
+    "path", ["/static/../pages.py", "/static/..%2fpages.py", "/static/%2e%2e/pages.py", "/static/"]
+)
 def test_nothing_beside_them_is_served(server: Server, path: str) -> None:
     assert server.client.get(path).status_code in (404, 405)
 
@@ -70,9 +72,7 @@ def test_nothing_beside_them_is_served(server: Server, path: str) -> None:
         ("/sessions/session-1?at=99999", 422, "the ledger has positions"),
     ],
 )
-def test_what_is_not_there_is_said_on_a_page_with_what_to_do(
-    ada: Browser, path: str, status: int, said: str
-) -> None:
+def test_what_is_not_there_is_said_on_a_page_with_what_to_do(ada: Browser, path: str, status: int, said: str) -> None:
     answer = ada.get(path)
     assert answer.status_code == status
     assert said in error_in(answer.text).lower() or said in error_in(answer.text)

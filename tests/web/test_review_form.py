@@ -10,7 +10,7 @@ from adapters.workspace import open_workspace
 from domain.session import NewDecision
 from tests.web.conftest import Browser, told_in
 from tests.web.test_acts import REASON
-from tests.web.world import CODER
+from tests.web.world import CLARIFIED, CODER
 
 if TYPE_CHECKING:
     from tests.serving.conftest import Server
@@ -71,15 +71,12 @@ def test_the_words_of_an_edit_wait_for_somebody_else(server: Server, ada: Browse
     assert re.search(r'name="action-9" value="promote"', Browser(server, "human:bob").page(f"{PAGE}?after=7"))
 
 
-def test_what_changed_since_it_was_shown_is_refused_and_nothing_typed_is_lost(
-    world: World, ada: Browser
-) -> None:
+def test_what_changed_since_it_was_shown_is_refused_and_nothing_typed_is_lost(world: World, ada: Browser) -> None:
     html = ada.page(PAGE)
     with open_workspace(world.home, "default") as workspace:
         sessions = Sessions(workspace)
         sessions.reopen("session-1", "F1", CODER)
-        again = NewDecision("concept_clarified", "Continuation school",
-                            "A school whose `Educational Option Type` is 'Continuation School'", phase="F1")  # fmt: skip
+        again = NewDecision("concept_clarified", *CLARIFIED[1], phase="F1")
         sessions.record("session-1", again, CODER)
     answer = submit(ada, html, action_1="leave", action_2="promote", reason_2="kept <words>", action_3="leave",
                     action_4="leave", action_5="leave")  # fmt: skip

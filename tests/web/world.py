@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.access import Access
-from adapters.conflicts import Conflicts
 from adapters.facts import Facts
 from adapters.harmonize import Harmonize
 from adapters.ledger import By
@@ -25,7 +24,7 @@ ADA, BOB = By("human:ada", reason="checked by hand"), By("human:bob", reason="se
 FACTS = (
     ("architecture", "gateway", "The gateway listens on port 8443 and speaks TLS 1.3 only", CODER),
     ("architecture", "gateway", "The gateway retries a failed request three times before it gives up", CODER),
-    ("architecture", "database", "The ledger is kept in PostgreSQL 16 with logical replication to the reporting site", CODER),
+    ("architecture", "database", "The ledger is kept in PostgreSQL 16 and replicated to the reporting site", CODER),
     ("architecture", "database", "Nightly backups of the ledger are kept for 35 days", QA),
     ("architecture", "cache", "Redis holds sessions for 30 minutes", CODER),
     ("architecture", "cache", "Redis holds sessions for 45 minutes", QA),
@@ -135,9 +134,3 @@ def _clarify(sessions: Sessions, session_id: str, said: tuple[tuple[str, str], .
     for subject, detail in said:
         new = NewDecision("concept_clarified", subject, detail, "the reference query counts so", "F1")
         sessions.record(session_id, new, by)
-
-
-def open_conflict(workspace: Workspace) -> str:
-    """The first conflict that waits for a person."""
-    found, _, _ = Conflicts(workspace).list(Reader("human:ada"))
-    return found[0].id if found else ""
