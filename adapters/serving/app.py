@@ -184,7 +184,10 @@ async def _busy(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     words = {404: "there is no such page", 405: "this page does not take that method"}
-    return refusal(error.status_code, "HttpError", words.get(error.status_code, error.detail), "", error.headers)
+    said = words.get(error.status_code, error.detail)
+    if "text/html" in request.headers.get("accept", "") and identity_of(request) is not None:
+        return pages.missing(request, error.status_code, said)
+    return refusal(error.status_code, "HttpError", said, "", error.headers)
 
 
 async def _fault(request: Request, error: Exception) -> Response:

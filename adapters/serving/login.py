@@ -13,9 +13,9 @@ from adapters.serving.refusals import refusal
 from adapters.serving.services import Services, identity_of, services_of
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>tht: log in</title></head>
-<body><main><h1>Log in</h1><p role="status">{notice}</p>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>tht: log in</title><link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/tht.css"></head>
+<body><main class="door"><h1>Log in</h1><p role="status">{notice}</p>
 <form method="post" action="/login"><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required>
 <button>Log in</button></form>

@@ -58,10 +58,10 @@ def _list(visit: Visit) -> dict[str, Any]:
     status = visit.asked("status", STATUSES)
     wanted["status"] = "" if status == "all" else status
     reading = FactReading(visit.workspace, visit.reader)
-    total = reading.list(NOW, limit=0, **wanted).total
+    total = reading.list(NOW, limit=0, offset=0, repo="", **wanted).total
     offset = visit.offset()
     start = max(0, total - offset - visit.size)
-    found = reading.list(NOW, limit=max(0, total - offset - start), offset=start, **wanted)
+    found = reading.list(NOW, limit=max(0, total - offset - start), offset=start, repo="", **wanted)
     path = settings_url(visit.workspace.name)
     return {
         "found": None,

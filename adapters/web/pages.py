@@ -38,7 +38,7 @@ from adapters.web.addresses import TABS
 from adapters.web.render import rendered
 from adapters.web.visit import Notice, Page, PageRoute, Visit
 from adapters.workspace import Workspace
-from domain.errors import InvalidInput, ThtError
+from domain.errors import InvalidInput, ThtError, Unknown
 
 log = logging.getLogger("tht.serve")
 FIELDS = 500  # of a form, at most
@@ -154,8 +154,8 @@ async def _shown(
 ) -> Response:
     services = services_of(request)
     try:
-        # a search records what it showed: whoever follows is told
-        shown = await services.write(lambda workspace: page.show(visit(workspace, error)))
+        run = services.write if "q" in request.query_params else services.read  # a search records what it showed
+        shown = await run(lambda workspace: page.show(visit(workspace, error)))
     except ThtError as other:
         return _refused(request, error or other, status_of(error or other))
     return _answer(request, shown, notices, error, form)
@@ -220,6 +220,11 @@ def _html(
     }
     content = rendered(template, **(frame | dict(shown)))
     return Response(content, status, dict(headers or {}), media_type="text/html; charset=utf-8")
+
+
+def missing(request: Request, status: int, said: str) -> Response:
+    """A page for a person who is logged in and looks for what is not there."""
+    return _refused(request, Unknown(said, "follow the links of the pages"), status)
 
 
 def _data(read: Callable[[Visit], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:

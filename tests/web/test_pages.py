@@ -79,6 +79,14 @@ def test_what_is_not_there_is_said_on_a_page_with_what_to_do(ada: Browser, path:
     assert answer.headers["content-type"].startswith("text/html")
 
 
+def test_an_address_without_a_page_is_answered_with_one(ada: Browser) -> None:
+    wanted = ada.headers | {"accept": "text/html"}
+    for path in ("/nothing", "/static/nothing.js"):
+        answer = ada.server.client.get(path, headers=wanted)
+        assert (answer.status_code, "There is no such page." in answer.text) == (404, True)
+        assert "<h1>There is nothing here</h1>" in answer.text
+
+
 def test_the_start_says_what_waits(ada: Browser) -> None:
     html = ada.page("/")
     assert re.search(r"<b>2</b>\s*sessions wait for review", html)
@@ -95,6 +103,8 @@ def test_a_search_finds_what_rpc_finds_in_the_same_order_and_says_why(server: Se
     assert shown == [one["id"] for one in hits]
     assert len(shown) >= 2
     assert html.count("Why it stands here") == len(shown)
+    if "hits" in found:
+        assert html.count("× confidence") == len(shown)
 
 
 def test_a_session_is_shown_with_what_stands_and_what_does_not(ada: Browser) -> None:

@@ -79,7 +79,7 @@ function draw(frame) {
         b.dx -= (x / length) * pull; b.dy -= (y / length) * pull;
       }
       for (const one of all) {
-        one.dx -= one.x * 0.004; one.dy -= one.y * 0.004;
+        one.dx -= one.x * 0.012; one.dy -= one.y * 0.012;
         const speed = Math.hypot(one.dx, one.dy) || 1;
         const most = Math.min(speed, heat) / speed;
         one.x += one.dx * most; one.y += one.dy * most;
@@ -147,6 +147,7 @@ function draw(frame) {
 
   function move() {
     plane.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
+    plane.setAttribute("font-size", (11.5 / view.scale).toFixed(2)); // words keep their size, whatever the drawing's
   }
 
   function zoom(factor, x = svg.clientWidth / 2, y = svg.clientHeight / 2) {
