@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from adapters.web.pages import PAGES
+from tests.serving.conftest import ROOT
 from tests.web.conftest import SETTINGS, Browser, error_in
 
 if TYPE_CHECKING:
@@ -77,6 +79,14 @@ def test_what_is_not_there_is_said_on_a_page_with_what_to_do(ada: Browser, path:
     assert answer.status_code == status
     assert said in error_in(answer.text).lower() or said in error_in(answer.text)
     assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_templates_and_files_are_part_of_what_is_installed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["adapters.web"]
+    web = ROOT / "adapters" / "web"
+    taken = {path for pattern in patterns for path in web.glob(pattern)}
+    assert {path for path in web.rglob("*.*") if path.suffix not in (".py", ".pyc")} == taken
 
 
 def test_an_address_without_a_page_is_answered_with_one(ada: Browser) -> None:
