@@ -53,8 +53,8 @@ $(VENV)/.semantic: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
-	@echo "Installing thoth-memory[semantic,postgres,test] into $(VENV): some minutes the first time"
-	@$(PIP) --editable '.[semantic,postgres,test]'
+	@echo "Installing thoth-memory[semantic,serve,postgres,test] into $(VENV): some minutes the first time"
+	@$(PIP) --editable '.[semantic,serve,postgres,test]'
 	@touch $@ $(VENV)/.semantic
 
 $(VENV)/pyvenv.cfg:

@@ -23,6 +23,8 @@ from projections import conflicts, fact_queries
 from projections.conflicts import ConflictRow
 from projections.scope import Reader
 
+STATES = ("open", "moot", "decided", "kept", "both", "merged", "withdrawn", "all")  # that a list may be asked for
+
 
 @dataclass(frozen=True)
 class Conflicts:

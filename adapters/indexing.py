@@ -84,7 +84,7 @@ class Indexing:
         self._made_with: Checkpoint | None = None
         if keep_open:
             workspace.open_index.keep = True
-        self._embedders: dict[str, CachedEmbedder] = {}
+        self._embedders: dict[str, CachedEmbedder] = {} if workspace.embedders is None else workspace.embedders
         self._coverage: dict[tuple[str, str], float] = {}
 
     @cached_property
@@ -97,8 +97,11 @@ class Indexing:
             ledger_id = self.workspace.ledger.recorder.ledger_id()
             return ServerStore(f"tht-{ledger_id}", url=url, api_key=key)
         from adapters.qdrant_edge import EdgeStore
+        from adapters.serving.index_owner import SharedStore
+        from adapters.serving.socket import connect
 
-        return EdgeStore(self.workspace.paths.index, wait=config.value("index.wait"))
+        paths, wait = self.workspace.paths, float(config.value("index.wait"))
+        return SharedStore(paths.index, lambda: connect(paths.socket, wait), EdgeStore(paths.index, wait=wait))
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
@@ -110,7 +113,8 @@ class Indexing:
         from adapters.vector_cache import CachedEmbedder
 
         if model not in self._embedders:
-            self._embedders[model] = CachedEmbedder(embedder_from(model), self.workspace.paths.vectors)
+            make = self.workspace.make_embedder or embedder_from
+            self._embedders[model] = CachedEmbedder(make(model), self.workspace.paths.vectors)
             self.workspace.closers.append(self._embedders[model].close)
         return self._embedders[model]
 

@@ -1,4 +1,7 @@
-"""Who may review in a workspace: a person and, where review.require_token asks for it, one who shows a token."""
+"""Who may review in a workspace: a person and, where review.require_token asks for it, one who shows a token.
+
+Their reviewer's token, or a person's token of `tht serve`: both are kept as hashes, and both name one person.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ import hmac
 import secrets
 
 from adapters.ledger import By
+from adapters.tokens import Tokens
 from adapters.workspace import Workspace
 from domain.errors import ReviewerNeeded
 from domain.promotion import Reviewer, require_person
+from domain.text import is_person, same_actor
 
 
 def require_reviewer(workspace: Workspace, by: By, token: str) -> Reviewer:
     """The acting reviewer. ReviewerNeeded without a valid token where one is needed."""
     if workspace.config.value("review.require_token"):
-        _check_token(workspace.config.reviewers, by.actor, token)
+        require_proof(workspace, by.actor, token)
     return Reviewer(by.actor, bool(workspace.config.value("review.allow_self")))
 
 
@@ -26,17 +31,32 @@ def issue_token(workspace: Workspace, reviewer: str, current: str = "") -> str:
     """
     require_person(Reviewer(reviewer))
     if reviewer in workspace.config.reviewers:
-        _check_token(workspace.config.reviewers, reviewer, current)
+        require_proof(workspace, reviewer, current)
     token = secrets.token_urlsafe(24)
     workspace.config.reviewers[reviewer] = hashlib.sha256(token.encode()).hexdigest()
     workspace.config.save()
     return token
 
 
-def _check_token(reviewers: dict[str, str], reviewer: str, token: str) -> None:
-    kept = reviewers.get(reviewer, "")
-    given = hashlib.sha256(token.encode()).hexdigest()
-    if not token or not hmac.compare_digest(kept, given):
-        raise ReviewerNeeded(
-            f"{reviewer} has not shown a valid reviewer's token", "set THT_REVIEWER_TOKEN; tht review token makes one"
-        )
+def require_known_person(workspace: Workspace, person: str, current: str) -> None:
+    """ReviewerNeeded for making or revoking a token of somebody who has one already, unless it is shown: where tokens
+    prove people (review.require_token), nobody takes over another's name."""
+    if workspace.config.value("review.require_token") and _has_token(workspace, person):
+        require_proof(workspace, person, current)
+
+
+def require_proof(workspace: Workspace, person: str, token: str) -> None:
+    """ReviewerNeeded unless the token is this person's."""
+    kept = workspace.config.reviewers.get(person, "")
+    given = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    served = Tokens(workspace.paths.tokens).find(token)
+    if token and (hmac.compare_digest(kept, given) or (served is not None and same_actor(served.actor, person))):
+        return
+    raise ReviewerNeeded(
+        f"{person} has not shown a valid reviewer's token", "set THT_REVIEWER_TOKEN; tht review token makes one"
+    )
+
+
+def _has_token(workspace: Workspace, person: str) -> bool:
+    served = (one.actor for one in Tokens(workspace.paths.tokens).listed())
+    return any(is_person(one) and same_actor(one, person) for one in (*workspace.config.reviewers, *served))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from adapters.config import Config, find_setting, without_password
@@ -34,6 +35,10 @@ from projections.policies import PoliciesView
 from projections.registry import RegistryView
 from projections.timeline import TimelineView
 from projections.view import View, ViewsFile
+
+if TYPE_CHECKING:
+    from adapters.vector_cache import CachedEmbedder
+    from projections.index.port import Embedder
 
 _NAME = re.compile(r"[\w][\w.-]{0,99}")
 
@@ -94,6 +99,20 @@ class Paths:
         return self.folder / "config.toml"
 
     @property
+    def tokens(self) -> Path:
+        return self.folder / "tokens.toml"
+
+    @property
+    def socket(self) -> Path:
+        """Where a running `tht serve` is reached by other commands of the same home."""
+        return self.folder / "serve.socket"
+
+    @property
+    def serve_lock(self) -> Path:
+        """Held by the one `tht serve` of a workspace."""
+        return self.folder / "serve.lock"
+
+    @property
     def lock(self) -> Path:
         """Held while the workspace is made, or its views are rebuilt."""
         return self.folder / "workspace.lock"
@@ -117,10 +136,15 @@ class Workspace:
         self.ledger = Ledger(open_recorder(name, config, paths.ledger), clock)
         self.open_index = OpenIndex()
         self.closers: list[Callable[[], None]] = [self.open_index.let_go]  # of what others opened for it
+        # of a process that answers many: by model, as long as the workspace is open, and shared with its other ones
+        self.embedders: dict[str, CachedEmbedder] | None = None
+        self.make_embedder: Callable[[str], Embedder] | None = None
 
     def close(self) -> None:
         while self.closers:
             self.closers.pop()()
+        if self.embedders is not None:
+            self.embedders.clear()
         if "file" in self.__dict__:
             self.file.close()
         self.ledger.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from adapters.ballot import outcome_line
 from adapters.review import Outcome, Shown
 from cli.options import Run
 from cli.output import counted, note, print_json, printable, say, verbatim
@@ -71,25 +72,6 @@ def _similar(one: Similar) -> RenderableType:
     )
 
 
-def outcome_line(outcome: Outcome, *, dry_run: bool = False) -> str:
-    """One line on what became of a verdict."""
-    verdict = outcome.verdict
-    what = f"{verdict.session_id} seq {verdict.seq}"
-    if outcome.error:
-        hint = f" ({outcome.error.hint})" if outcome.error.hint else ""
-        return printable(f"{what}: FAILED, {outcome.error.type}: {outcome.error.message}{hint}")
-    if dry_run:
-        return printable(f"{what}: would {verdict.action}")
-    done = {
-        "promote": f"promoted, {outcome.memory_id}",
-        "merge": f"merged into {outcome.memory_id}",
-        "replace": f"promoted, {outcome.memory_id} replaces {verdict.memory_id}",
-        "decline": "declined",
-        "defer": "deferred, it stays in the queue",
-    }[verdict.action]
-    return printable(f"{what}: {done}" + (", decided before" if outcome.already else ""))
-
-
 def show_batch(run: Run, outcomes: Sequence[Outcome], dry_run: bool) -> int:
     """Print what became of each item and how many; the exit code: 1 when one failed."""
     failed = [one for one in outcomes if one.error]
@@ -106,7 +88,7 @@ def show_batch(run: Run, outcomes: Sequence[Outcome], dry_run: bool) -> int:
         print_json({"outcomes": listed, "counts": counts | ({"memories": 0} if dry_run else {}), "dry_run": dry_run})
         return 1 if failed else 0
     for one in outcomes:
-        line = outcome_line(one, dry_run=dry_run)
+        line = printable(outcome_line(one, dry_run=dry_run))
         if one.error:
             note(run, line)
         else:

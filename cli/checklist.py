@@ -23,8 +23,8 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
+from adapters.ballot import Action, Ballot, Item, Words
 from cli import panes
-from cli.ballot import Action, Ballot, Item, Words
 from cli.output import printable
 from domain.errors import InvalidInput
 from domain.text import SUBJECT_LIMIT, accept_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adapters.conflicts import Conflicts
+from adapters.conflicts import STATES, Conflicts
 from cli.arguments import CONFLICT, FACT, reviewer_token
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import cut_note, note, printable, show, show_committed, table, time_text, verbatim
@@ -16,8 +16,6 @@ from domain.text import accept_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-STATES = ("open", "moot", "decided", "kept", "both", "merged", "withdrawn", "all")
 
 conflict_argument = click.argument("conflict_id", metavar="CONFLICT", type=CONFLICT)
 

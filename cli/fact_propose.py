@@ -10,8 +10,9 @@ import click
 
 from adapters.fact_files import read_proposals
 from adapters.facts import Facts
+from adapters.outcomes import outcome_json
 from cli.arguments import require
-from cli.fact_view import line_table, outcome_json, outcome_text
+from cli.fact_view import line_table, outcome_text
 from cli.options import Run, mutating, pass_run
 from cli.output import print_json, progress, say
 from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity

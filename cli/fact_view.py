@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.audit_facts import FactAudit, event_json
 from adapters.facts import LineOutcome, Outcome
+from adapters.outcomes import DENIED, proposal_json
 from cli.conflicts import state_text
 from cli.options import Run
-from cli.output import committed_json, console, first_words, markdown, print_json, printable, say, table, time_text
+from cli.output import console, first_words, markdown, print_json, printable, say, table, time_text
 from domain.event import Envelope, iso_utc
 from domain.topic_events import FactSuperseded
 from projections.fact_queries import FactRow
@@ -17,9 +18,6 @@ from projections.fact_queries import FactRow
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from adapters.ledger import Committed
-
-DENIED = "denied: the domain is closed to you, so you are not told what it met"
 CONTENT = 200  # characters of a fact in a list
 SHOWN_LINES = 40  # lines of a file that are listed one by one on a terminal
 
@@ -105,39 +103,6 @@ def _stands(fact: Mapping[str, Any]) -> str:
     return f"{status}; {sure}\n{held}{until}; by {fact['author']}{about}"
 
 
-def outcome_json(outcome: Outcome, done: Committed, *, dry_run: bool) -> dict[str, Any]:
-    """What became of a proposal, for programs, with what was recorded."""
-    if outcome.outcome == "recorded":  # nothing of what it met in a closed domain, not even by the kinds of events
-        return {"position": done.position, "already": done.already, **_told(outcome), "denied": DENIED}
-    return committed_json(done, **_told(outcome)) | ({"dry_run": True} if dry_run else {})
-
-
-def _told(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "outcome": outcome.outcome,
-        "fact_id": outcome.fact_id,
-        "domain": outcome.domain,
-        "confidence": round(outcome.confidence, 6),
-        "memory_type": outcome.memory_type or None,
-        "echoed": outcome.echoed,
-        "superseded": list(outcome.superseded),
-        "superseded_by": outcome.superseded_by or None,
-        "conflicts": [
-            {"id": one.conflict_id, "facts": list(one.facts), "found": one.found, "state": one.state, "rule": one.rule}
-            for one in outcome.conflicts
-        ],
-        "relations": [
-            {
-                "with": one.fact_id,
-                "relation": one.relation.outcome,
-                "finer": one.relation.finer,
-                "reason": one.relation.explanation,
-            }
-            for one in outcome.relations
-        ],
-    }
-
-
 def outcome_text(outcome: Outcome, *, dry_run: bool, already: bool = False) -> str:
     """What became of a proposal, in a line or a few."""
     if outcome.outcome == "recorded":
@@ -172,12 +137,12 @@ def line_table(run: Run, outcomes: Sequence[LineOutcome], *, dry_run: bool) -> N
         say(run, printable(f"line {one.number}: {one.error.message}"))
         if one.error.hint:
             say(run, printable(f"  → {one.error.hint}"))
-    told = [one for one in outcomes if one.outcome and one.outcome.outcome != "mentioned" and one.outcome.relations]
-    for one in told[:SHOWN_LINES]:
+    lines = [one for one in outcomes if one.outcome and one.outcome.outcome != "mentioned" and one.outcome.relations]
+    for one in lines[:SHOWN_LINES]:
         assert one.outcome is not None
         say(run, printable(f"line {one.number}: {outcome_text(one.outcome, dry_run=dry_run)}"))
-    if len(told) > SHOWN_LINES:
-        say(run, f"… and {len(told) - SHOWN_LINES:,} more lines that met another fact; --json lists every one")
+    if len(lines) > SHOWN_LINES:
+        say(run, f"… and {len(lines) - SHOWN_LINES:,} more lines that met another fact; --json lists every one")
     sums = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(counts.items()))
     console(run).print(f"{'would be: ' if dry_run else ''}{sums or 'no lines'}")
 
@@ -188,7 +153,7 @@ def _line_json(one: LineOutcome) -> dict[str, Any]:
         assert error is not None
         told = {"type": error.type, "message": error.message, "hint": error.hint}
         return {"line": one.number, "outcome": "refused", "error": told}
-    return {"line": one.number} | _told(one.outcome)
+    return {"line": one.number} | proposal_json(one.outcome)
 
 
 def history_table(run: Run, fact_id: str, envelopes: Sequence[Envelope]) -> None:

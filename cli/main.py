@@ -48,6 +48,9 @@ COMMANDS = {
     "erase": ("cli.erase", "Make a text unreadable for good, everywhere."),
     "backup": ("cli.exchange", "Copy ledger and settings into one file."),
     "restore": ("cli.exchange", "Bring a backup back, never over a longer history."),
+    "mcp": ("cli.mcp", "The memory for an agent, over MCP on stdin and stdout."),
+    "serve": ("cli.serve", "Serve web pages, JSON-RPC and MCP to people, programs and agents."),
+    "token": ("cli.token", "Tokens for tht serve: create, list, revoke."),
     "completion": ("cli.setup", "Shell completion for bash, zsh and fish."),
 }
 

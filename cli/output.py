@@ -8,10 +8,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from adapters.outcomes import committed_json
 from cli.options import Run
 
 if TYPE_CHECKING:
@@ -177,18 +178,6 @@ def verbatim(text: str) -> RenderableType:
     from rich.text import Text
 
     return Text(printable(text))
-
-
-def committed_json(done: Committed, **more: object) -> dict[str, Any]:
-    """What a command recorded, for programs."""
-    return {
-        "position": done.position,
-        "already": done.already,
-        "events": [
-            {"position": envelope.position, "stream": envelope.stream, "type": envelope.event.kind}
-            for envelope in done.envelopes
-        ],
-    } | more
 
 
 def show_committed(

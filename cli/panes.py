@@ -10,7 +10,7 @@ from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.layout.controls import UIContent, UIControl
 from prompt_toolkit.utils import get_cwidth
 
-from cli.ballot import Action, Ballot, Item, Words
+from adapters.ballot import Action, Ballot, Item, Words
 from cli.candidates import candidate_page, differs
 from cli.output import printable
 from projections.similar import Similar

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TextIO
 
-from cli.ballot import Action, Ballot, Item
+from adapters.ballot import Action, Ballot, Item
 from cli.candidates import candidate_page
 from cli.options import Run
 from cli.output import console, printable

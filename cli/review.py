@@ -10,15 +10,15 @@ from typing import TextIO
 
 import click
 
+from adapters.ballot import Ballot, Result, submit
 from adapters.ledger import By
 from adapters.review import Preview, Review
 from adapters.reviewers import issue_token, require_reviewer
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from cli.arguments import SESSION, reviewer_by, reviewer_token, reviewing
-from cli.ballot import Ballot, Result, submit
 from cli.options import Commands, Run, common, mutating, pass_run
-from cli.output import note, print_json, say, show_committed
+from cli.output import note, print_json, printable, say, show_committed
 from cli.prompts import ask_all
 from domain.errors import NothingChanged
 from domain.promotion import Reviewer, require_person
@@ -157,7 +157,8 @@ class _Reviewing:
 
     def _write(self, ballot: Ballot) -> None:
         def tell(result: Result) -> None:
-            note(self.run, result.line) if result.failed else say(self.run, result.line)
+            line = printable(result.line)
+            note(self.run, line) if result.failed else say(self.run, line)
 
         self.results += submit(self.workspace, ballot, self.by, self.token, tell)
 

@@ -9,11 +9,12 @@ import click
 
 from adapters.decision_lines import LineOutcome, record_lines, reworded
 from adapters.ledger import By
+from adapters.session_json import session_json
 from adapters.sessions import Sessions, accept_phase
 from cli.arguments import MEMORY, SESSION, at_option, position_of
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, markdown, note, print_json, printable, say, show, show_committed, table
-from cli.session_view import session_json, session_page, summary_markdown
+from cli.session_view import session_page, summary_markdown
 from domain.errors import InvalidInput
 from domain.session import NewDecision
 from domain.session_events import DECISION_TYPES, PHASES, Decided

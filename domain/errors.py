@@ -5,7 +5,7 @@ ThtError
 ├── Refused                understood, and against a rule; nothing was written      exit 1
 │   ├── Unknown            UnknownSession, UnknownDecision, UnknownMemory, UnknownProjection, UnknownSetting,
 │   │                      UnknownFact, UnknownPolicy, UnknownDomain, UnknownConflict, UnknownRun, UnknownRepoScope,
-│   │                      UnknownRecord
+│   │                      UnknownRecord, UnknownToken
 │   ├── NothingChanged     the command would leave everything as it is
 │   ├── WrongPhase         a decision outside the current or a reopened phase
 │   ├── SessionIsClosed
@@ -29,6 +29,7 @@ ThtError
 │   └── LongerHistory      an import or restore would replace a longer local history
 └── Unavailable            something needed is not there now                        exit 3
     ├── NoHome             there is no workspace here yet
+    ├── ServingUnavailable tht serve is not installed, cannot bind, or runs already
     ├── HomeNotWritable    read-only, full, or locked for too long
     ├── LedgerUnavailable  the server that keeps the ledger is away, or refuses
     ├── LedgerDamaged      the database or an event in it cannot be read
@@ -112,6 +113,10 @@ class UnknownRepoScope(Unknown):
 
 class UnknownRecord(Unknown):
     default_hint = "write mem-0001, SESSION:SEQ, session:ID, or the id of a fact, policy, note or item"
+
+
+class UnknownToken(Unknown):
+    default_hint = "tht token list shows the tokens of this workspace"
 
 
 class UnknownProjection(Unknown):
@@ -216,6 +221,10 @@ class HomeNotWritable(Unavailable):
 
 class LedgerUnavailable(Unavailable):
     default_hint = "start the server or mend the way to it, then try again; tht config get ledger.url says where it is"
+
+
+class ServingUnavailable(Unavailable):
+    pass
 
 
 class LedgerDamaged(Unavailable):

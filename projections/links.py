@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,3 +79,33 @@ def neighbours(db: sqlite3.Connection, fact_id: str, scope: Scope) -> list[Neigh
     rows = db.execute(statement, (fact_id, *domains, fact_id, *domains)).fetchall()
     found = [Neighbour(row[0], row[1], row[2], bool(row[3]), bool(row[4])) for row in rows]
     return sorted(found, key=lambda one: (-one.weight, one.id, one.kind, one.outward))
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A link between two live facts."""
+
+    source: str
+    target: str
+    kind: str
+    weight: float
+    by_hand: bool
+
+
+def strongest(
+    db: sqlite3.Connection, scope: Scope, *, limit: int, domain: str = "", around: Sequence[str] = ()
+) -> list[Edge]:
+    """Links between live facts that the reader sees, strongest first, ties by id; `around`: only those of these facts,
+    `domain`: only those with an end in it."""
+    ends = [scope.where(f"{side}.domain") for side in ("a", "b")]
+    marks = ", ".join("?" * len(around))
+    near = f"AND (source IN ({marks}) OR target IN ({marks}))" if around else ""
+    rows = db.execute(
+        f"""SELECT source, target, kind, weight, by_hand FROM {LINKS}
+            JOIN {FACTS} a ON a.id = source JOIN {FACTS} b ON b.id = target
+            WHERE a.status = 'live' AND b.status = 'live' AND {ends[0][0]} AND {ends[1][0]}
+            AND ? IN ('', a.domain, b.domain) {near}
+            ORDER BY weight DESC, source, target, kind LIMIT ?""",
+        (*ends[0][1], *ends[1][1], domain, *around, *around, limit),
+    )
+    return [Edge(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]

@@ -247,6 +247,15 @@ def count_by_kind(db: sqlite3.Connection, wanted: Filter) -> dict[str, int]:
     return {str(row[0]): int(row[1]) for row in rows}
 
 
+def count_by_day(db: sqlite3.Connection, since: str) -> dict[str, int]:
+    """How many events there were on each day (ISO date, UTC) since a time; days without any are left out."""
+    rows = db.execute(
+        f"SELECT substr(at, 1, 10), count(*) FROM {EVENTS} WHERE at >= ? GROUP BY substr(at, 1, 10) ORDER BY 1",
+        (since,),
+    )
+    return {str(row[0]): int(row[1]) for row in rows}
+
+
 def together_with(db: sqlite3.Connection, correlation_ids: Iterable[str]) -> list[Line]:
     """Every event of the same commands, in order of position."""
     found: list[Line] = []

@@ -36,7 +36,7 @@ def test_a_decision_fits_a_screen_and_ends_with_what_confirms_it(path: Path) -> 
         assert (ROOT / name).exists(), f"{path.name} is confirmed by {name}, which is not there"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/operating.md", "docs/postgres.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/operating.md", "docs/postgres.md", "docs/serving.md"])
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     for target in re.findall(r"\]\(([^)#]+)", text):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/operating.md", "docs/knowledge.md")
+PAGES = ("README.md", "docs/operating.md", "docs/knowledge.md", "docs/serving.md")
 MARK = "--- next ---"
 
 

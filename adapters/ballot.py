@@ -9,11 +9,9 @@ from typing import Literal
 
 from adapters.decision_lines import reworded
 from adapters.ledger import By
-from adapters.review import Preview, Review, Shown, Verdict
+from adapters.review import Outcome, Preview, Review, Shown, Verdict
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
-from cli.candidates import outcome_line
-from cli.output import printable
 from domain.errors import ThtError
 from domain.promotion import Reviewer, candidates
 from domain.session_events import Decided
@@ -110,10 +108,12 @@ def _item(shown: Shown, reviewer: Reviewer) -> Item:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One line about one item, and whether it failed."""
+    """One line about one item, and whether it failed. `memory_id`: what it became, or went into."""
 
     line: str
     failed: bool
+    seq: int = 0
+    memory_id: str = ""
 
 
 def submit(
@@ -140,7 +140,8 @@ def _submit_one(workspace: Workspace, ballot: Ballot, item: Item, by: By, token:
 
 def _decide(workspace: Workspace, verdicts: Iterable[Verdict], by: By, token: str) -> Result:
     (outcome,) = Review(workspace).batch(verdicts, by, token=token)
-    return Result(outcome_line(outcome, dry_run=by.dry_run), outcome.error is not None)
+    line = outcome_line(outcome, dry_run=by.dry_run)
+    return Result(line, outcome.error is not None, outcome.verdict.seq, outcome.memory_id)
 
 
 def _edit(workspace: Workspace, ballot: Ballot, item: Item, by: By, token: str) -> Result:
@@ -154,17 +155,36 @@ def _edit(workspace: Workspace, ballot: Ballot, item: Item, by: By, token: str) 
     except ThtError as error:
         if error.exit_code == 3:
             raise
-        return Result(printable(f"{what}: FAILED, {error.type}: {error.message}"), True)
+        return Result(f"{what}: FAILED, {error.type}: {error.message}", True, item.seq)
     seq = next(one.event.seq for one in recorded.envelopes if isinstance(one.event, Decided))
     if by.dry_run:
-        return Result(printable(f"{what}: would be edited"), False)
+        return Result(f"{what}: would be edited", False, item.seq)
     if not ballot.reviewer.allow_self:
         left = ", ".join(map(str, item.shown.candidate.covers))
         old_words = f"; seq {left} still says the old words" if left else ""
         waits = "it waits in the queue for another reviewer"
-        return Result(printable(f"{what}: edited, now seq {seq}; {waits}{old_words}"), False)
+        return Result(f"{what}: edited, now seq {seq}; {waits}{old_words}", False, item.seq)
     for candidate in candidates(sessions.get(ballot.session_id)):
         if candidate.seq == seq:
             verdict = Verdict(ballot.session_id, seq, candidate.revision, "promote", reason=by.reason)
             return _decide(workspace, [verdict], by, token)
-    return Result(printable(f"{what}: edited, now seq {seq}, and goes with the candidate that says the same"), False)
+    return Result(f"{what}: edited, now seq {seq}, and goes with the candidate that says the same", False, item.seq)
+
+
+def outcome_line(outcome: Outcome, *, dry_run: bool = False) -> str:
+    """One line on what became of a verdict."""
+    verdict = outcome.verdict
+    what = f"{verdict.session_id} seq {verdict.seq}"
+    if outcome.error:
+        hint = f" ({outcome.error.hint})" if outcome.error.hint else ""
+        return f"{what}: FAILED, {outcome.error.type}: {outcome.error.message}{hint}"
+    if dry_run:
+        return f"{what}: would {verdict.action}"
+    done = {
+        "promote": f"promoted, {outcome.memory_id}",
+        "merge": f"merged into {outcome.memory_id}",
+        "replace": f"promoted, {outcome.memory_id} replaces {verdict.memory_id}",
+        "decline": "declined",
+        "defer": "deferred, it stays in the queue",
+    }[verdict.action]
+    return f"{what}: {done}" + (", decided before" if outcome.already else "")

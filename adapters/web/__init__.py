@@ -1,0 +1,1 @@
+"""The web pages that `tht serve` shows to people."""
