@@ -23,7 +23,7 @@ from projections.index.records import changed_since
 from projections.notes import ItemRow
 from projections.recall.dates import Window
 from projections.recall.engine import Meaning, Ranking, rank
-from projections.recall.intent import Intent
+from projections.recall.intent import Intent, intent_of
 from projections.recall.question import Question, accept_kinds, accept_mode, ref_of
 from projections.recall.shown import Shown, with_records
 from projections.recall.weights import BY_INTENT, Weights, parse_voices
@@ -142,10 +142,10 @@ class Recalling:
             kinds = ("fact",)
         with reading.seen(moment, **reading.named(wanted, repo)) as seen:
             asked = Question(
-                question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), slug, without,
+                question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), explain, slug, without,
                 curves(self.workspace),
             )  # fmt: skip
-            answer = self._answer(asked, seen, moment, explain)
+            answer = self._answer(asked, seen, moment)
             if moment == NOW and "fact" in kinds:
                 answer = replace(answer, remembered=reading.remembered(seen, question))
         if answer.hits and not by.dry_run:
@@ -154,7 +154,7 @@ class Recalling:
 
     # -- parts
 
-    def _answer(self, asked: Question, seen: Seen, moment: Moment, explain: bool) -> Answer:
+    def _answer(self, asked: Question, seen: Seen, moment: Moment) -> Answer:
         language = language_of(fold(asked.text[:1_000]))
         ranking, heard = self._ranked(asked, seen, moment, language)
         voices = dict.fromkeys(VOICES[asked.mode], RAN)
@@ -166,7 +166,7 @@ class Recalling:
             tuple(with_records(seen.db, ranking.hits, asked.offset + 1)),
             "all" if len(asked.kinds) > 1 else asked.kinds[0],
             asked.mode,
-            ranking.intent,
+            intent_of(asked.text),
             ranking.window,
             voices,
             heard.position,
@@ -177,7 +177,7 @@ class Recalling:
             str(asked.offset + asked.limit) if ranking.more else "",
             seen.scope.denied if "fact" in asked.kinds else "",
             "; ".join(notices),
-            explain,
+            asked.explain,
         )
 
     def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Ranking, Heard]:

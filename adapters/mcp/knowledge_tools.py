@@ -13,10 +13,11 @@ from adapters.conflicts import STATES, Conflicts
 from adapters.facts import Facts
 from adapters.mcp.call import Call
 from adapters.mcp.paging import cursor_after, offset_of
-from adapters.mcp.quoting import conflict_lines, fact_line, kept_line, lines, memory_line
-from adapters.mcp.recall import Asked, Kind, Mode, search
+from adapters.mcp.quoting import conflict_lines, hit_lines, kept_line, lines
+from adapters.mcp.recall import found
 from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Known, Limit, Recorded, Repo, Tool
 from adapters.outcomes import committed_json, outcome_json
+from adapters.searching import Asked, Kind, Mode
 from adapters.workspace import parse_time
 from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity
 from domain.propose import NewFact, OnConflict
@@ -38,37 +39,42 @@ class SearchMemory(Arguments):
     repo: Repo = ""
     as_of: Annotated[str, Field(max_length=100, description="What held at that time (ISO 8601 with a zone).")] = ""
     known_at: Annotated[str, Field(max_length=100, description="What was known then: a time, or a position.")] = ""
+    explain: Annotated[bool, Field(description="With `why` in each hit: how every voice ranked it.")] = False
 
 
 class Found(Answer):
     hits: list[dict[str, Any]] = Field(description="Best first; each with kind, id and its whole text.")
+    mode: str = Field(description="How it was searched.")
+    intent: str = Field(description="What kind of question it was taken for, which weighs the voices.")
+    voices: dict[str, str] = Field(description="Of each voice of the mode that it ran, or why not.")
+    index: dict[str, int] = Field(description="Position of the index that was asked, -1 for none, and of the ledger.")
     remembered: list[dict[str, Any]] = Field(description="What you yourself keep in mind about it.")
+    truncated: bool = Field(description="Whether there are more hits.")
     notice: str | None = Field(description="What could not be asked, and why.")
     denied: str | None = Field(description="That some domains are closed to you; this is not 'nothing found'.")
     next_cursor: str | None
 
 
 def _search(call: Call, given: SearchMemory) -> dict[str, Any]:
-    return search(
-        call,
-        Asked(
-            given.query,
-            given.kind,
-            given.mode,
-            given.limit,
-            given.cursor,
-            given.domain,
-            given.repo,
-            as_of=given.as_of,
-            known_at=given.known_at,
-        ),
+    asked = Asked(
+        accept_text(given.query, "query", required=True),
+        given.kind,
+        given.mode,
+        given.limit,
+        given.cursor,
+        given.domain,
+        given.repo,
+        at=given.known_at,
+        as_of=given.as_of,
+        explain=given.explain,
     )
+    return found(call, asked)
 
 
 def found_text(answer: Mapping[str, Any]) -> str:
-    """Each hit quoted with its provenance."""
-    found = [fact_line(hit) if hit["kind"] == "fact" else memory_line(hit) for hit in answer["hits"]]
-    return lines(answer, found + [kept_line(item) for item in answer["remembered"]], "Nothing was found.")
+    """Each hit quoted with its provenance; beneath it why it is there, if that was asked."""
+    hits = [line for hit in answer["hits"] for line in hit_lines(hit)]
+    return lines(answer, hits + [kept_line(item) for item in answer["remembered"]], "Nothing was found.")
 
 
 class ProposeFact(Changing):

@@ -54,6 +54,12 @@ def memory_line(memory: Mapping[str, Any]) -> str:
     )
 
 
+def hit_lines(hit: Mapping[str, Any]) -> list[str]:
+    """What a search found, and beneath it `why`, if that was asked."""
+    line = fact_line(hit) if hit["kind"] == "fact" else memory_line(hit)
+    return [line, f"  why: {answer_text(hit['why'])}"] if "why" in hit else [line]
+
+
 def policy_line(policy: Mapping[str, Any]) -> str:
     """A policy: its rule quoted, then whose it is and how it stands."""
     for_role = f" for {one_line(policy['required_role'])}" if policy["required_role"] else ""

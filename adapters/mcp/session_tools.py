@@ -9,9 +9,10 @@ from pydantic import Field
 
 from adapters.mcp.call import Call
 from adapters.mcp.knowledge_tools import Found, found_text
-from adapters.mcp.recall import Asked, search
-from adapters.mcp.tool import Arguments, Changing, Known, Limit, Recorded, Tool
+from adapters.mcp.recall import found
+from adapters.mcp.tool import Arguments, Changing, Cursor, Known, Limit, Recorded, Tool
 from adapters.outcomes import committed_json
+from adapters.searching import Asked
 from adapters.sessions import Sessions
 from domain.session import NewDecision
 from domain.session_events import DECISION_TYPES, Decided, Phase
@@ -60,10 +61,12 @@ class SearchSessionMemory(Arguments):
     session_id: SessionId
     question: Annotated[str, Field(description="The question of the session, or a part of it.")]
     limit: Limit = 5
+    cursor: Cursor = ""
 
 
 def _search(call: Call, given: SearchSessionMemory) -> dict[str, Any]:
-    return search(call, Asked(given.question, "memory", limit=given.limit, session_id=given.session_id))
+    asked = Asked(given.question, "memory", limit=given.limit, cursor=given.cursor, session_id=given.session_id)
+    return found(call, asked)
 
 
 TOOLS: tuple[Tool[Any], ...] = (

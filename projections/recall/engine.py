@@ -10,9 +10,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Protocol
 
-from domain.decay import hours_between, recall_factor
+from domain.decay import Curve, hours_between, recall_factor
 from projections.index.port import Found
 from projections.lexical import plain_words
 from projections.recall import graph, temporal
@@ -32,6 +33,9 @@ GROWTH = 4  # how many times as many places the next ones fill
 RANK_CONSTANT = 60  # of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)
 
 
+NO_RANKS: Mapping[str, int] = MappingProxyType({})
+
+
 class Meaning(Protocol):
     """The vector voice of one question: it nominates, and knows what is alike."""
 
@@ -44,13 +48,13 @@ class Meaning(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """How a hit came to its rank. Ranks begin at 1 and are None where a voice did not nominate it.
+    """How a hit came to its rank. Ranks, from 1, are of the voices that speak for it, where an explanation was asked.
 
     `evidence`: in standard deviations, by voice; `relevance` 0 to 1; `score` = relevance × decay × confidence × boost;
     `diversity`: what it paid for being like what stands above it.
     """
 
-    scores: Mapping[str, float]
+    heard: Heard
     ranks: Mapping[str, int]
     evidence: Evidence | None
     relevance: float
@@ -58,13 +62,16 @@ class Why:
     confidence: float
     boost: float
     diversity: float
-    via: str
+
+    @property
+    def via(self) -> str:
+        """The ref over which links led to it; empty when none did."""
+        return self.heard.via
 
     def as_json(self) -> dict[str, object]:
+        scores = _scores(self.heard)
         return {
-            "voices": {
-                voice: {"rank": self.ranks[voice], "score": round(self.scores[voice], 6)} for voice in self.ranks
-            },
+            "voices": {voice: {"rank": self.ranks[voice], "score": round(scores[voice], 6)} for voice in self.ranks},
             "evidence": None
             if self.evidence is None
             else {
@@ -95,7 +102,6 @@ class Ranking:
 
     hits: tuple[Hit, ...]
     more: bool
-    intent: Intent
     window: Window | None
 
 
@@ -118,8 +124,9 @@ def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = N
     Evidence depends on what is nominated, and who asks for more has more nominated. So that pages of any size are parts
     of one order, the first places are filled from the first nominations, the next ones from more of what is left.
     """
-    intent, kinds = intent_of(question.text), sources(question)
-    window = window_of(question.text, question.now) if question.mode == "hybrid" else None
+    kinds, weighed = sources(question), question.mode == "hybrid"  # only there does what is wanted weigh the voices
+    intent = intent_of(question.text) if weighed else "general"
+    window = window_of(question.text, question.now) if weighed else None
     until, reach = question.offset + max(0, question.limit), FIRST
     placed: dict[str, Hit] = {}
     more = question.limit > 0
@@ -131,7 +138,7 @@ def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = N
         placed |= {hit.candidate.ref: hit for hit in best}
         more = len(left) > len(best)
         reach *= GROWTH
-    return Ranking(tuple(placed.values())[question.offset : until], more, intent, window)
+    return Ranking(tuple(placed.values())[question.offset : until], more, window)
 
 
 # -- nominating --------------------------------------------------------------------------------------------------------
@@ -227,14 +234,14 @@ def _scored(question: Question, pool: Pool, intent: Intent) -> list[Hit]:
         evidence = [Evidence(one, 0.0, 0.0, 0.0, one) for one in lexical_evidence(heard)]
     else:
         evidence = weigh(heard, question.weights.by_intent[intent], question.weights.coverage)
-    ranks = _ranks(pool)
-    hits = []
+    ranks = _ranks(pool) if question.explain else dict.fromkeys(refs, NO_RANKS)
+    now, hits = question.now, []
     for ref, found, share in zip(refs, evidence, relevance([one.total for one in evidence]), strict=True):
         candidate = pool.candidates[ref]
-        decay = _decay(candidate, question)
+        decay = _decay(candidate, now, question.curves)
         sure = 0.8 + 0.2 * candidate.confidence
         boost = OWN_REPO if question.repo and candidate.domain.startswith(f"repo:{question.repo}/") else 1.0
-        why = Why(_scores(pool.heard[ref]), ranks[ref], found, share, decay, sure, boost, 0.0, pool.heard[ref].via)
+        why = Why(pool.heard[ref], ranks[ref], found, share, decay, sure, boost, 0.0)
         hits.append(Hit(candidate, share * decay * sure * boost, why))
     return sorted(hits, key=_order)
 
@@ -243,12 +250,12 @@ def _order(hit: Hit) -> tuple[float, str]:
     return (-round(hit.score, 9), hit.candidate.ref)
 
 
-def _decay(candidate: Candidate, question: Question) -> float:
+def _decay(candidate: Candidate, now: datetime, curves: Mapping[str, Curve]) -> float:
     """What age leaves of a fact. A memory was approved by a person and holds until one retires it."""
     if not candidate.memory_type:
         return 1.0
-    age = hours_between(datetime.fromisoformat(candidate.active_at), question.now)
-    return recall_factor(candidate.memory_type, age, question.curves)
+    age = hours_between(datetime.fromisoformat(candidate.active_at), now)
+    return recall_factor(candidate.memory_type, age, curves)
 
 
 def _diverse(hits: Sequence[Hit], pool: Pool, count: int) -> list[Hit]:
@@ -283,7 +290,7 @@ def _fused_by_rank(question: Question, pool: Pool) -> list[Hit]:
     hits = []
     for ref in refs:
         score = math.fsum(parts[voice] / (RANK_CONSTANT + number) for voice, number in ranks[ref].items())
-        why = Why(_scores(pool.heard[ref]), ranks[ref], None, score, 1.0, 1.0, 1.0, 0.0, "")
+        why = Why(pool.heard[ref], ranks[ref], None, score, 1.0, 1.0, 1.0, 0.0)
         hits.append(Hit(pool.candidates[ref], score, why))
     return sorted(hits, key=_order)
 

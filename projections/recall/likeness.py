@@ -27,7 +27,7 @@ def likeness(question: str, texts: Sequence[str]) -> list[float]:
     scores = [0.0] * len(texts)
     for run in runs:
         counts = [text.count(run) for text in padded]
-        having = sum(1 for count in counts if count)
+        having = len(counts) - counts.count(0)
         if not having:
             continue
         weight = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5)) * (_K1 + 1)

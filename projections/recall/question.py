@@ -35,6 +35,7 @@ class Question:
     kinds: tuple[Kind, ...] = ("fact",)
     limit: int = 5
     offset: int = 0
+    explain: bool = False  # whether ranks in each voice are told
     repo: str = ""
     without: frozenset[str] = frozenset()
     curves: Mapping[str, Curve] = field(default_factory=lambda: CURVES)

@@ -228,7 +228,7 @@ def test_s15_what_was_written_without_a_model_is_found_by_vectors_later(one: Wor
         assert ids(answer)[0] == known[number]
         best = answer.hits[0].hit.why
         assert best.ranks["vector"] == 1
-        assert best.scores["vector"] == pytest.approx(1, abs=1e-4)
+        assert best.heard.cosine == pytest.approx(1, abs=1e-4)
 
 
 def test_without_an_engine_the_cached_vectors_are_scanned(one: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +267,7 @@ def test_s30_every_voice_answers_as_of_the_past(one: Workspace, clock: Clock, mo
         answer = search(one, "who owns the rota", mode, moment=moment)
         assert ids(answer) == [expected], moment
         assert set(answer.voices.values()) == {"ran"}
-        assert ("vector" in answer.hits[0].hit.why.ranks) == (mode != "keyword"), moment
+        assert (answer.hits[0].hit.why.heard.cosine is not None) == (mode != "keyword"), moment
 
 
 @pytest.mark.parametrize("mode", MODES)

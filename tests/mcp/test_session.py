@@ -45,7 +45,7 @@ async def test_an_agent_does_its_work(connect: Connect, tht: Tht) -> None:
         assert {fact["id"] for fact in listed["conflicts"][0]["facts"]} == {first["fact_id"], second["fact_id"]}
         ids = [hit["id"] for hit in (await agent("search_memory", query="Which port does the gateway use?"))["hits"]]
         assert sorted(ids) == sorted((first["fact_id"], second["fact_id"]))
-        assert ids == [one["id"] for one in tht.json("fact", "search", "Which port does the gateway use?")["facts"]]
+        assert ids == [one["id"] for one in tht.json("fact", "search", "Which port does the gateway use?")["hits"]]
 
         await agent("supersede_fact", fact_id=first["fact_id"], new_fact_id=second["fact_id"], reason="it was moved")
         after = await agent("search_memory", query="Which port does the gateway use?")

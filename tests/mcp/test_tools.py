@@ -129,6 +129,28 @@ async def test_lists_go_on_from_a_cursor_until_the_end(http_agent: Any, tht: Tht
 
 
 @pytest.mark.anyio
+async def test_a_search_says_what_it_rests_on_and_why_each_hit_is_there(http_agent: Any, tht: Tht) -> None:
+    tht.session("s1", ("Gateway", "The gateway is the one of the shop."))
+    memory = tht.promote("s1", 1)
+    async with http_agent as agent:
+        made = await agent("propose_fact", content="The gateway has port 80", domain="architecture", topic="gateway")
+        found = await agent("search_memory", query="gateway port", kind="all", explain=True)
+        assert {hit["id"]: hit["kind"] for hit in found["hits"]} == {made["fact_id"]: "fact", memory: "memory"}
+        assert [hit["rank"] for hit in found["hits"]] == [1, 2]
+        assert all(hit["why"]["voices"]["lexical"]["rank"] for hit in found["hits"])
+        assert found["voices"] == dict.fromkeys(("lexical", "vector", "temporal", "graph"), "ran")
+        assert (found["mode"], found["intent"], found["truncated"]) == ("hybrid", "general", False)
+        assert 0 < found["index"]["position"] < found["index"]["ledger"]
+        assert "1 changed records wait for it" in found["notice"]
+        told = await agent.text("search_memory", query="gateway port", kind="all", explain=True)
+        assert told.count("  why: {") == 2
+        assert "why" not in await agent.text("search_memory", query="gateway port", mode="keyword")
+        words = await agent("search_memory", query="gateway port", mode="keyword")
+        assert (words["voices"], words["notice"]) == ({"lexical": "ran"}, None)
+        assert not any("why" in hit for hit in words["hits"])
+
+
+@pytest.mark.anyio
 async def test_resources_are_listed_in_pages_and_each_can_be_read(http_agent: Any, tht: Tht) -> None:
     tht.json("policy", "propose", "Ask first.", "--domain", "d", "--actor", "human:ada")
     lines = "\n".join(f'{{"content": "Server s{n} has port {n}", "topic": "s{n}"}}' for n in range(130))

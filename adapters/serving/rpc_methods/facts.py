@@ -10,6 +10,7 @@ from adapters.audit_facts import event_json
 from adapters.fact_reading import FactReading, moment_of
 from adapters.facts import Facts
 from adapters.outcomes import outcome_json
+from adapters.searching import Asked, Kind, Mode, search
 from adapters.serving.rpc_method import (
     Call,
     Changing,
@@ -25,7 +26,6 @@ from adapters.serving.rpc_method import (
     recorded,
     time_of,
 )
-from adapters.serving.searching import Asked, Kind, Mode, search
 from domain.decay import usual_veracity
 from domain.errors import InvalidInput
 from domain.propose import NewFact, OnConflict

@@ -98,7 +98,7 @@ def test_a_memory_counts_once_with_its_best_chunk(tmp_path: Path, index: VectorI
         put(index, "memory:mem-0002", ASKED, chunk=1)
         found = by_vector(made, index)
     assert ids(found) == ["mem-0002", "mem-0001"]
-    assert found.hits[0].why.scores["vector"] == pytest.approx(1.0)
+    assert found.hits[0].why.heard.cosine == pytest.approx(1.0)
 
 
 def test_filters_hold_before_the_cut_so_the_limit_is_filled(tmp_path: Path, index: VectorIndex) -> None:

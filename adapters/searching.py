@@ -1,0 +1,63 @@
+"""The one place where servers search, so that JSON-RPC, MCP and the pages find what the command line finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adapters.fact_reading import moment_of
+from adapters.indexing import Indexing
+from adapters.ledger import By
+from adapters.recalling import Recalling
+from adapters.workspace import Workspace
+from domain.text import accept_text
+from projections.scope import Reader
+
+Kind = Literal["fact", "memory", "all"]
+Mode = Literal["hybrid", "semantic", "keyword"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and how it is asked. `at`, `as_of`: as in `tht fact search`."""
+
+    question: str
+    kind: Kind = "fact"
+    mode: Mode = "hybrid"
+    limit: int = 5
+    cursor: str = ""
+    domain: str = ""
+    repo: str = ""
+    session_id: str = ""
+    at: str = ""
+    as_of: str = ""
+    explain: bool = False
+
+
+def indexing_of(workspace: Workspace) -> Indexing:
+    """Of a pooled workspace always the same: what it has found out about index and model is not asked again."""
+    kept: Indexing = workspace.__dict__.setdefault("indexing", Indexing(workspace))
+    return kept
+
+
+def search(workspace: Workspace, reader: Reader, by: By, asked: Asked) -> dict[str, Any]:
+    """What is found, best first; ids of what was shown are recorded."""
+    accept_text(asked.question, "question", required=True)
+    moment = moment_of(workspace, asked.at, asked.as_of)
+    return (
+        Recalling(workspace, reader, indexing_of(workspace))
+        .search(
+            asked.question,
+            by,
+            kind=asked.kind,
+            mode=asked.mode,
+            limit=asked.limit,
+            cursor=asked.cursor,
+            domain=asked.domain,
+            repo=asked.repo,
+            session_id=asked.session_id,
+            moment=moment,
+            explain=asked.explain,
+        )
+        .as_json()
+    )
