@@ -58,7 +58,7 @@ def _table(answer: Answer) -> RenderableType:
     (kind, *more) = sorted(kinds)
     title = " and ".join(TITLES[one] for one in sorted(kinds))
     cut = f"more: --cursor {answer.cursor}" if answer.cursor else ""
-    columns = ["", "id", "what", "score", "standing"] + (["why"] if answer.explain else [])
+    columns = ("", "id", "what", "score", "why" if answer.explain else "standing")
     rows = [_row(hit, answer.explain) for hit in answer.hits]
     empty = NOTHING.get(kind, "nothing found") if not more else "nothing found"
     return table(title, columns, rows, cut=cut, empty=empty)
@@ -67,7 +67,7 @@ def _table(answer: Answer) -> RenderableType:
 def _row(hit: Shown, explain: bool) -> tuple[object, ...]:
     score = f"{hit.score:.3f}"
     own = _fact(hit.record) if isinstance(hit.record, FactRow) else _memory(hit.record, hit.flag)
-    return (hit.rank, hit.id, own[0], score, own[1], *([why_text(hit)] if explain else []))
+    return (hit.rank, hit.id, own[0], score, why_text(hit) if explain else own[1])
 
 
 def _fact(fact: FactRow) -> tuple[str, str]:
