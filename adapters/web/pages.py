@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -212,7 +213,7 @@ def _html(
     frame = {
         "workspace": services_of(request).settings.workspace,
         "identity": identity,
-        "here": request.url.path,
+        "here": quote(request.scope["path"], errors="replace"),
         "notices": notices,
         "error": error,
         "filled": {},
