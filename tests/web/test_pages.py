@@ -101,6 +101,7 @@ def test_the_start_says_what_waits(ada: Browser) -> None:
     html = ada.page("/")
     assert re.search(r"<b>2</b>\s*sessions wait for review", html)
     assert re.search(r"<b>1</b>\s*open conflict", html)
+    assert re.search(r"<b>1</b>\s*policy waits to be let in", html)
     assert "upkeep run" in html
 
 
