@@ -191,6 +191,8 @@ def test_the_graph_is_told_as_data(world: World, ada: Browser) -> None:
 def test_health_verifies_and_says_what_mends(server: Server, world: World, ada: Browser) -> None:
     html = ada.page("/health")
     assert re.search(r"<dt>Chain head</dt><dd><code>[0-9a-f]{64}</code>", html)
+    assert str(world.home) in html
+    assert str(world.home) not in Browser(server, "agent:coder-1", "coder").page("/health")
     assert "all hold" in ada.send("/health", "verify").text
     import sqlite3
 
