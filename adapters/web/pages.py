@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
+from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -140,7 +141,7 @@ async def _act(request: Request, page: PageRoute, identity: Identity, waiting: W
     except ThtError as error:
         return await _shown(request, page, visit, (), error, form)
     if isinstance(moved, Page):
-        return _answer(request, moved, (), form=form)
+        return await to_thread.run_sync(_answer, request, moved, (), None, form)
     waiting.keep(identity, moved.notices)
     return RedirectResponse(moved.url, 303)
 
@@ -159,7 +160,7 @@ async def _shown(
         shown = await run(lambda workspace: page.show(visit(workspace, error)))
     except ThtError as other:
         return _refused(request, error or other, status_of(error or other))
-    return _answer(request, shown, notices, error, form)
+    return await to_thread.run_sync(_answer, request, shown, notices, error, form)  # a long page takes its time
 
 
 def _visit(

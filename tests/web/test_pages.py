@@ -118,6 +118,20 @@ def test_a_search_finds_what_rpc_finds_in_the_same_order_and_says_why(server: Se
         assert html.count("× confidence") == len(shown)
 
 
+def test_facts_are_listed_by_domain_topic_author_and_status(world: World, ada: Browser) -> None:
+    html = ada.page(f"{SETTINGS}?domain=architecture&author=agent:qa-1")
+    assert "Nightly backups" in html
+    assert "The gateway listens" not in html
+    assert "Only domain <strong><bdi>architecture</bdi></strong>" in html
+    superseded = re.search(r'href="([^"]+status=superseded[^"]*)"', html)
+    assert superseded
+    assert "domain=architecture" in superseded.group(1)
+    ended = ada.page(f"{SETTINGS}?status=superseded")
+    assert "Redis holds sessions for 30 minutes" in ended
+    assert '<span class="badge superseded">' in ended
+    assert "Staging runs" not in ada.page(f"{SETTINGS}?topic=release")
+
+
 def test_a_session_is_shown_with_what_stands_and_what_does_not(ada: Browser) -> None:
     html = ada.page("/sessions/session-2")
     assert '<li class="retracted"' in html
