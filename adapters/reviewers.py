@@ -53,7 +53,8 @@ def require_proof(workspace: Workspace, person: str, token: str) -> None:
     if token and (hmac.compare_digest(kept, given) or (served is not None and same_actor(served.actor, person))):
         return
     raise ReviewerNeeded(
-        f"{person} has not shown a valid reviewer's token", "set THT_REVIEWER_TOKEN; tht review token makes one"
+        f"{person} has not shown a valid reviewer's token",
+        "set THT_REVIEWER_TOKEN, which tht review token makes; in a browser log in with one of tht token create",
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -124,14 +124,13 @@ class Query:
     whole: str = ""
 
 
-def query_of(db: sqlite3.Connection, table: str, terms: list[str]) -> Query:
-    """A query for any of the rarest terms, so that what is ranked stays few.
+def query_of(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> Query:
+    """A query for any of the rarest terms (of `lexical_terms`), so that what is ranked stays few.
 
     Terms that stand in more than `MATCHES` records rank nothing and cost most: they count only where no rarer one is
     found, and then all together, the newest records first.
     """
-    counted = [(_count(db, table, term), number) for number, term in enumerate(terms)]
-    present = sorted(one for one in counted if one[0])
+    present = sorted(_counted(db, table, terms))
     taken: list[str] = []
     matches = 0
     for count, number in present:
@@ -142,26 +141,48 @@ def query_of(db: sqlite3.Connection, table: str, terms: list[str]) -> Query:
     whole = " OR ".join(terms[number] for _, number in present)
     if taken or not present:
         return Query(" OR ".join(taken), whole=whole)
-    commonest_last = sorted((_seen_lately(db, table, terms[number]), number) for _, number in present)
-    rarest = [terms[number] for _, number in commonest_last[:2]]
+    rarest = [terms[number] for number in _rarest_two(db, table, terms, {number for _, number in present})]
     found = _newest(db, table, " AND ".join(rarest)) or _newest(db, table, rarest[0]) or Query("")
     return replace(found, whole=whole)
 
 
-def _seen_lately(db: sqlite3.Connection, table: str, term: str) -> int:
-    """In how many of the newest records a common term stands: how common it is, without reading all of them."""
-    last = f"(SELECT rowid FROM {table} ORDER BY rowid DESC LIMIT 1)"
-    lately = f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid > {last} - ?"
-    return int(db.execute(lately, (term, MATCHES)).fetchone()[0])
+def _counted(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """In how many records each term stands that is found, and its number. A stem, which comes right after its word, is
+    no rarer: after a common word it is not counted."""
+    count = 0
+    for number, term in enumerate(terms):
+        if count <= MATCHES or not _is_stem(term):
+            count = _count(db, table, term)
+        if count:
+            yield count, number
+
+
+def _rarest_two(db: sqlite3.Connection, table: str, terms: Sequence[str], present: set[int]) -> list[int]:
+    """The numbers of those of the common terms that stand in the fewest of the newest records, at most two."""
+    last = db.execute(f"SELECT rowid FROM {table} ORDER BY rowid DESC LIMIT 1").fetchone()[0]
+    lately = f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid > ?"
+
+    def seen(number: int) -> tuple[int, int]:
+        return int(db.execute(lately, (terms[number], last - MATCHES)).fetchone()[0]), number
+
+    stems_of_words = {number for number in present if number - 1 in present and _is_stem(terms[number])}
+    rarest = sorted(map(seen, present - stems_of_words))[:2]
+    own_stem = rarest[0][1] + 1
+    if own_stem in stems_of_words:
+        rarest = sorted((*rarest, seen(own_stem)))[:2]
+    return [number for _, number in rarest]
+
+
+def _is_stem(term: str) -> bool:
+    return term.startswith("stems ")
 
 
 def _newest(db: sqlite3.Connection, table: str, text: str) -> Query | None:
     """The query for the newest records that match; None when none does."""
-    places = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?"
-    found = db.execute(places, (text, NEWEST)).fetchall()
-    if not found:
-        return None
-    return Query(text, int(found[-1][0]) if len(found) == NEWEST else 0)
+    places = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+    if last := db.execute(places, (text, NEWEST - 1)).fetchone():
+        return Query(text, int(last[0]))
+    return Query(text) if db.execute(places, (text, 0)).fetchone() else None
 
 
 def _count(db: sqlite3.Connection, table: str, query: str) -> int:
@@ -194,13 +215,12 @@ def filled(
     """
     wanted, floor = 2 * enough, query.floor
     while True:
-        rows = db.execute(statement, (query.text, floor, wanted, *values)).fetchall()
         found: dict[str, sqlite3.Row] = {}
-        for row in rows:
-            if row["id"] not in without:
-                found.setdefault(row["id"], row)
+        for row in db.execute(statement, (query.text, floor, wanted, *values)):
+            if row["id"] not in without and found.setdefault(row["id"], row) is row and len(found) == enough:
+                break  # what comes after it need not be read
         if len(found) >= enough or (not floor and _matches(db, table, query.text, wanted) < wanted):
-            return list(found.values())[:enough]
+            return list(found.values())
         floor, wanted = 0, 8 * wanted
 
 

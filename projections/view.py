@@ -16,6 +16,7 @@ from domain.event import Envelope
 from projections.shape import PARTS, Part, declared_parts, differences
 from projections.wal import use_wal
 
+CACHE = 8_192  # KiB of pages that a connection keeps: a search of many records reads the same ones again
 LOCK_TIMEOUT = 30.0  # seconds that one process waits for another's page
 SHOWN_PARTS = 3
 _STANDINGS = "SELECT 'projection', name || ' v' || version, name, CAST(version AS TEXT) FROM projections"
@@ -104,6 +105,7 @@ class ViewsFile:
             if path:
                 use_wal(self.db, LOCK_TIMEOUT)
             self.db.execute("PRAGMA synchronous=NORMAL")  # a lost page is replayed
+            self.db.execute(f"PRAGMA cache_size=-{CACHE}")
             self.db.execute("PRAGMA secure_delete=ON")  # a text that was erased leaves nothing behind in its place
             if not self._complete():
                 with self.transaction():

@@ -67,6 +67,7 @@ def _list(visit: Visit) -> dict[str, Any]:
         "found": None,
         "facts": found.facts[::-1],
         "status": status,
+        "only": {name: visit.asked(name) for name in ("domain", "topic", "author") if visit.asked(name)},
         "paging": paging(visit, path, len(found.facts), total),
         "denied": found.denied,
     }

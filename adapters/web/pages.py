@@ -8,7 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
+from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -139,7 +141,7 @@ async def _act(request: Request, page: PageRoute, identity: Identity, waiting: W
     except ThtError as error:
         return await _shown(request, page, visit, (), error, form)
     if isinstance(moved, Page):
-        return _answer(request, moved, (), form=form)
+        return await to_thread.run_sync(_answer, request, moved, (), None, form)
     waiting.keep(identity, moved.notices)
     return RedirectResponse(moved.url, 303)
 
@@ -158,7 +160,7 @@ async def _shown(
         shown = await run(lambda workspace: page.show(visit(workspace, error)))
     except ThtError as other:
         return _refused(request, error or other, status_of(error or other))
-    return _answer(request, shown, notices, error, form)
+    return await to_thread.run_sync(_answer, request, shown, notices, error, form)  # a long page takes its time
 
 
 def _visit(
@@ -212,7 +214,7 @@ def _html(
     frame = {
         "workspace": services_of(request).settings.workspace,
         "identity": identity,
-        "here": request.url.path,
+        "here": quote(request.scope["path"], errors="replace"),
         "notices": notices,
         "error": error,
         "filled": {},

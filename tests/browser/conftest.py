@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +32,19 @@ FLAGS = [
 ]  # fmt: skip
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1100, "height": 800}
+
+
+# Playwright's event loop goes on in the thread that began it, where no other test could then run one of its own: so the
+# browser, and every test that uses it, has a thread for itself.
+STAGE = ThreadPoolExecutor(1, "browser")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
+    """The tests of this folder run where their browser is."""
+    names = inspect.signature(pyfuncitem.obj).parameters
+    STAGE.submit(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names}).result()
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -56,10 +71,13 @@ def chromium() -> Iterator[Browser]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         skip_or_fail("no playwright; pip install 'thoth-memory[test]'")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+    playwright = STAGE.submit(lambda: sync_playwright().start()).result()
+    try:
+        browser = STAGE.submit(lambda: playwright.chromium.launch(executable_path=path, args=FLAGS)).result()
         yield browser
-        browser.close()
+        STAGE.submit(browser.close).result()
+    finally:
+        STAGE.submit(playwright.stop).result()
 
 
 @dataclass
@@ -132,7 +150,7 @@ def sit(chromium: Browser) -> Iterator[Sit]:
 
     yield opened
     for desk in desks:
-        desk.context.close()
+        STAGE.submit(desk.context.close).result()
     assert [one for desk in desks for one in desk.wrong] == []
     assert [one for desk in desks for one in desk.foreign] == []
 
@@ -141,7 +159,7 @@ def sit(chromium: Browser) -> Iterator[Sit]:
 def ada(world: World, start: Start, sit: Sit) -> Desk:  # noqa: F811
     """Ada at a browser, with a server of her own."""
     live = start()
-    return sit(live.url, link=live.link)
+    return STAGE.submit(lambda: sit(live.url, link=live.link)).result()
 
 
 @pytest.fixture(scope="session")
@@ -158,6 +176,15 @@ def acting(chromium: Browser, world_home: World, tmp_path_factory: pytest.TempPa
         yield served
 
 
+def _logged_in(chromium: Browser, link: str) -> Any:
+    """The cookies of a browser that has opened the link."""
+    context = chromium.new_context()
+    context.new_page().goto(link)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
 @contextmanager
 def _served(chromium: Browser, made: World, copy: Path) -> Iterator[Shared]:
     shutil.copytree(made.home, copy)
@@ -170,10 +197,7 @@ def _served(chromium: Browser, made: World, copy: Path) -> Iterator[Shared]:
     try:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
-        context = chromium.new_context()
-        context.new_page().goto(told["login"])
-        state = context.storage_state()
-        context.close()
+        state = STAGE.submit(_logged_in, chromium, told["login"]).result()
         yield Shared(told["url"], World(copy, made.facts, made.policy, made.held, made.conflict, made.memory), state)
     finally:
         process.terminate()

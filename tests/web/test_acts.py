@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from adapters.workspace import open_workspace
+from tests.serving.conftest import make_token
 from tests.web.conftest import SETTINGS, Browser, error_in, told_in
 
 if TYPE_CHECKING:
@@ -118,6 +120,38 @@ def test_a_policy_is_proposed_superseded_taken_out_and_back(server: Server, ada:
     assert {"policy_proposed", "policy_deactivated", "policy_activated"} <= told_kinds
     status, said = ada.refused(page, "deactivate", policy="policy-none", reason=REASON)
     assert (status, "there is no policy" in said.lower()) == (404, True)
+
+
+def test_a_policy_that_waits_is_let_in_by_a_person(server: Server, world: World, ada: Browser) -> None:
+    page = f"{SETTINGS}/policies"
+    html = ada.page(f"{page}?status=held")
+    assert "Waits for a person: proposed by tool:linter." in html
+    status, said = Browser(server, "agent:coder-1", "coder").refused(page, "activate", policy=world.held)
+    assert (status, "ReviewerNeeded" in said) == (400, True)
+    _, told = ada.does(page, "activate", policy=world.held, reason=REASON)
+    assert "every dispatch carries it" in told
+    assert {("policy_activation_refused", "agent:coder-1", ""), ("policy_activated", "human:ada", REASON)} <= {
+        *acts(server, world.held)
+    }
+
+
+def test_where_reviewers_prove_themselves_a_browser_does_so_by_its_token(server: Server, world: World) -> None:
+    with open_workspace(world.home, "default") as workspace:
+        workspace.config.set("review.require_token", True)
+        workspace.config.save()
+    unproven = Browser(server, "human:ada")
+    status, said = unproven.refused("/registry/mem-0001", "retire", reason=REASON)
+    assert (status, "in a browser log in with one of tht token create" in said) == (400, True)
+    token = make_token(server.home, "human:ada", person=True)
+    entered = server.client.post("/login", data={"token": token}, follow_redirects=False)
+    assert entered.status_code == 303
+    proven = Browser(server, "human:ada")
+    proven.cookie = server.client.cookies[server.services.door.cookie]
+    found = server.services.door.sessions.find(proven.cookie)
+    assert found is not None
+    proven.csrf = found.csrf
+    _, told = proven.does("/registry/mem-0001", "retire", reason=REASON)
+    assert "mem-0001 is retired" in told
 
 
 def test_a_domain_is_made_and_its_grants_are_set_and_explained(server: Server, ada: Browser) -> None:

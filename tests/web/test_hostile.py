@@ -111,7 +111,11 @@ def test_an_id_is_quoted_whole_in_addresses(hostile: World, ada: Browser, sessio
         html = ada.page(path)
         harmless(html)
         assert escape(session) in html
-    assert "Question &lt;script&gt;" in ada.page(address)
+    html = ada.page(address)
+    assert "Question &lt;script&gt;" in html
+    then = re.findall(r'href="([^"]+\?at=\d+)"', html)
+    assert then
+    assert "As it was at position" in ada.page(then[0].replace("&amp;", "&"))
 
 
 def test_an_error_repeats_hostile_words_as_text(ada: Browser) -> None:

@@ -101,6 +101,7 @@ def test_the_start_says_what_waits(ada: Browser) -> None:
     html = ada.page("/")
     assert re.search(r"<b>2</b>\s*sessions wait for review", html)
     assert re.search(r"<b>1</b>\s*open conflict", html)
+    assert re.search(r"<b>1</b>\s*policy waits to be let in", html)
     assert "upkeep run" in html
 
 
@@ -115,6 +116,20 @@ def test_a_search_finds_what_rpc_finds_in_the_same_order_and_says_why(server: Se
     assert html.count("Why it stands here") == len(shown)
     if "hits" in found:
         assert html.count("× confidence") == len(shown)
+
+
+def test_facts_are_listed_by_domain_topic_author_and_status(world: World, ada: Browser) -> None:
+    html = ada.page(f"{SETTINGS}?domain=architecture&author=agent:qa-1")
+    assert "Nightly backups" in html
+    assert "The gateway listens" not in html
+    assert "Only domain <strong><bdi>architecture</bdi></strong>" in html
+    superseded = re.search(r'href="([^"]+status=superseded[^"]*)"', html)
+    assert superseded
+    assert "domain=architecture" in superseded.group(1)
+    ended = ada.page(f"{SETTINGS}?status=superseded")
+    assert "Redis holds sessions for 30 minutes" in ended
+    assert '<span class="badge superseded">' in ended
+    assert "Staging runs" not in ada.page(f"{SETTINGS}?topic=release")
 
 
 def test_a_session_is_shown_with_what_stands_and_what_does_not(ada: Browser) -> None:
@@ -190,6 +205,8 @@ def test_the_graph_is_told_as_data(world: World, ada: Browser) -> None:
 def test_health_verifies_and_says_what_mends(server: Server, world: World, ada: Browser) -> None:
     html = ada.page("/health")
     assert re.search(r"<dt>Chain head</dt><dd><code>[0-9a-f]{64}</code>", html)
+    assert str(world.home) in html
+    assert str(world.home) not in Browser(server, "agent:coder-1", "coder").page("/health")
     assert "all hold" in ada.send("/health", "verify").text
     import sqlite3
 

@@ -15,7 +15,6 @@ from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
 from domain.propose import NewFact
 from domain.session import NewDecision
-from projections.scope import Reader
 
 CODER = By("agent:coder-1", "coder", "found while working")
 QA = By("agent:qa-1", "qa", "seen in a test run")
@@ -33,6 +32,7 @@ FACTS = (
     ("deployment", "staging", "Staging runs with the data of the week before, anonymised", QA),
     ("team", "reviews", "Ada prefers small pull requests of fewer than 400 lines", CODER),
     ("team", "language", "Η ομάδα γράφει την τεκμηρίωση στα αγγλικά", QA),
+    ("deployment", "paths", f"Archives lie under s3://archive/{'0123456789abcdef' * 16}/v1", QA),
     ("cardiology", "ablation", "Un'ablazione è una procedura con ablazione_transcatetere = TRUE", CODER),
 )  # fmt: skip
 
@@ -95,16 +95,9 @@ def _policies(workspace: Workspace, world: World) -> None:
         "architecture", "Never open a port beside 8443 without asking security", ADA, derived_from=[gateway]
     )
     policies.propose("deployment", "Ask before deploying on a Friday", ADA, required_role="devops")
-    world.held = next(
-        (
-            policy_id
-            for policy_id, _ in [
-                policies.propose("team", "Write every commit message in English", CODER, derived_from=[gateway])
-            ]
-            if policies.get(Reader("human:ada"), policy_id).policy.status == "held"
-        ),
-        "",
-    )
+    policies.propose("team", "Write every commit message in English", CODER, derived_from=[gateway])
+    linter = By("tool:linter", "coder", "measured over a month")
+    world.held, _ = policies.propose("team", "No function is longer than forty lines", linter)
     Access(workspace).set_grant("cardiology", "coder", "read", ADA)
     Access(workspace).set_grant("cardiology", "qa", "none", ADA)
 
