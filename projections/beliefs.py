@@ -61,6 +61,8 @@ class BeliefsView(View):
         f"CREATE INDEX IF NOT EXISTS {MEMBERS}_fact ON {MEMBERS} (fact_id)",
     )
 
+    concerned = (BeliefFormed, BeliefRevised, BeliefWithdrawn, UpkeepRun, RunUndone)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case BeliefFormed() as event:

@@ -84,6 +84,17 @@ class RegistryView(View):
         )""",
     )
 
+    concerned = (
+        MemoryRecorded,
+        SourceAdded,
+        SourceWithdrawn,
+        MemoryMerged,
+        MemorySuperseded,
+        MemoryRetired,
+        MemoryRestored,
+        TextErased,
+    )
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case MemoryRecorded() as event:

@@ -162,7 +162,7 @@ def _nominated(
         _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * reach))
     _compare_letters(question, pool)
     if question.mode == "hybrid":
-        _add_by_time(db, kinds, question, pool, window)
+        _add_by_time(db, kinds, question, pool, intent, window)
         _add_by_links(db, kinds, question, pool, intent)
     return pool
 
@@ -197,10 +197,17 @@ def _compare_letters(question: Question, pool: Pool) -> None:
 
 
 def _add_by_time(
-    db: sqlite3.Connection, kinds: Sequence[Source], question: Question, pool: Pool, window: Window | None
+    db: sqlite3.Connection,
+    kinds: Sequence[Source],
+    question: Question,
+    pool: Pool,
+    intent: Intent,
+    window: Window | None,
 ) -> None:
-    for candidate in temporal.nominated(db, kinds, question, window):
-        pool.add(candidate)
+    """How recent each candidate is; and what is recent besides, where the question is about time."""
+    if intent == "temporal" or window is not None:
+        for candidate in temporal.nominated(db, kinds, question, window):
+            pool.add(candidate)
     for ref, candidate in pool.candidates.items():
         heard = pool.heard[ref]
         if window is None:
