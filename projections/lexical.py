@@ -189,6 +189,11 @@ def _is_stem(term: str) -> bool:
     return term.startswith("stems ")
 
 
+def common(db: sqlite3.Connection, table: str, query: Query) -> Query:
+    """The query for every term of another one, the newest records first: for when the rarest terms find too few."""
+    return _newest(db, table, query.whole) or Query("") if query.whole else Query("")
+
+
 def _newest(db: sqlite3.Connection, table: str, text: str) -> Query | None:
     """The query for the newest records that match; None when none does."""
     if last := db.execute(_newest_of(table), (text, NEWEST - 1)).fetchone():

@@ -125,7 +125,7 @@ def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = N
     of one order, the first places are filled from the first nominations, the next ones from more of what is left.
     """
     kinds, weighed = sources(question), question.mode == "hybrid"  # only there does what is wanted weigh the voices
-    intent = intent_of(question.text) if weighed else "general"
+    intent = question.intent or (intent_of(question.text) if weighed else "general")
     window = window_of(question.text, question.now) if weighed else None
     until, reach = question.offset + max(0, question.limit), FIRST
     placed: dict[str, Hit] = {}
@@ -156,7 +156,7 @@ def _nominated(
     """The candidates for the first `reach` places, and what every voice of the mode says of each."""
     pool = Pool()
     for source in kinds:
-        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * reach)):
+        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * reach), reach):
             pool.add(candidate).words = score
     if meaning is not None and question.mode != "keyword":
         _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * reach))
