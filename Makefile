@@ -46,7 +46,7 @@ bench: $(VENV)/.test  ## measure quality and speed into build/*.json: most of an
 	$(BIN)/python tests/benchmarks/recall.py --data $(BENCH_DATA) --json build/recall.json
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
 	$(BIN)/python tests/benchmarks/upkeep.py --json build/upkeep.json
-	$(BIN)/python tests/benchmarks/serving.py --json build/serving.json
+	$(BIN)/python tests/benchmarks/serving.py > build/serving.json
 
 clean:  ## remove all that make made, the .venv too
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -51,7 +51,9 @@ def by_every_path(workspace: Workspace, at: str = "", as_of: str = "") -> list[s
     recalling = Recalling(workspace, Reader("human:ada"))
     for mode, voices in VOICES.items():
         answer = recalling.search("who has the rota", ADA, mode=mode, moment=moment)
-        assert answer.voices == dict.fromkeys(voices, "ran")
+        silent = {voice: said for voice, said in answer.voices.items() if said != "ran"}
+        assert set(answer.voices) == set(voices)
+        assert not silent or silent == {"vector": "unavailable: nothing that may answer has a vector yet"}
         assert sorted(fact.content for fact in answer.facts) == listed, mode
     return listed
 

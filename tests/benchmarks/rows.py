@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 _PEAK = (
     "\nimport resource; from pathlib import Path\n"
@@ -50,8 +51,17 @@ def best(work: Callable[[], object], runs: int = 3) -> float:
 
 def percentiles(work: Callable[[int], object], runs: int) -> tuple[float, float]:
     """p50 and p95 in milliseconds."""
-    taken = sorted(timed(lambda number=number: work(number)) * 1000 for number in range(runs))
-    return taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
+    (found,) = side_by_side((work,), runs)
+    return found
+
+
+def side_by_side(works: Sequence[Callable[[int], object]], runs: int) -> list[tuple[float, float]]:
+    """p50 and p95 in milliseconds of each, taken in turns, so that what else the machine does slows all alike."""
+    taken: list[list[float]] = [[] for _ in works]
+    for number in range(runs):
+        for work, times in zip(works, taken, strict=True):
+            times.append(timed(partial(work, number)) * 1000)
+    return [(statistics.median(times), sorted(times)[int(runs * 0.95)]) for times in taken]
 
 
 def peak_memory(script: str, *arguments: object) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 def test_the_speed_table_has_its_rows_and_their_form(tmp_path: Path) -> None:
     script, out = Path(__file__).with_name("speed.py"), tmp_path / "speed.json"
-    command = [sys.executable, script, "--sizes", "200,400", "--without-mem0", "--json", out]
+    command = [sys.executable, str(script), "--sizes", "100,200", "--without-mem0", "--json", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     rows = json.loads(out.read_text("utf-8"))["rows"]

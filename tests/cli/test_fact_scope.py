@@ -200,4 +200,5 @@ def test_no_id_of_a_closed_fact_is_told_by_what_names_it(tht: Tht, closed: dict[
 
 
 def test_a_weight_that_is_no_number_is_refused(tht: Tht, closed: dict[str, str]) -> None:
-    assert tht.refused("fact", "link", closed["later"], closed["open"], "--weight", "nan", *ADA, code=2) == "InvalidInput"
+    link = ("fact", "link", closed["later"], closed["open"], "--weight", "nan", *ADA)
+    assert tht.refused(*link, code=2) == "InvalidInput"
