@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import tarfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,11 +64,11 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 @pytest.fixture(params=RELEASES)
-def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OldHome]:
+def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OldHome:
     unpack(HOMES / f"{request.param}.tar.xz", tmp_path)
     noted = json.loads((HOMES / f"{request.param}.json").read_text())
     monkeypatch.setenv("THT_HOME", str(tmp_path / "home"))
-    yield OldHome(tmp_path / "home", noted)
+    return OldHome(tmp_path / "home", noted)
 
 
 def test_there_is_a_home_of_a_release() -> None:

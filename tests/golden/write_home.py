@@ -3,6 +3,7 @@
     cd TREE-OF-THE-RELEASE && PYTHONPATH=. python PATH/tests/golden/write_home.py OUT.tar.xz
 
 Run once a release, never again: what it wrote stays as it is, and tests/golden/test_homes.py opens it for ever.
+0.1.0-first was written by commit e00dd06: facts and registry of version 1, an index of version 1.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ def facts() -> dict[str, str]:
 
 
 def guidance(named: dict[str, str]) -> None:
-    rule = ask("policy", "propose", "Never open a port beside 8443", "--domain", "architecture", "--from", named["port"],
-               actor=ADA)  # fmt: skip
+    where = ("--domain", "architecture", "--from", named["port"])
+    rule = ask("policy", "propose", "Never open a port beside 8443", *where, actor=ADA)
     rule_text = "Write every commit message in English"
     held = ask(
         "policy", "propose", rule_text, "--domain", "team", "--from", named["seen"], "--role", "coder", actor=TOOL
