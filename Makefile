@@ -25,8 +25,8 @@ demo: $(VENV)/.semantic  ## install and run the main job on an example, each ste
 test: $(VENV)/.test  ## the whole test suite, with the contract on the direction of imports (tests/test_layers.py)
 	$(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-long: $(VENV)/.test  ## kills at every single step of writing, 300 rounds of the storm, all 762 sessions on PostgreSQL
-	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash tests/faults tests/server $(PYTEST_ARGS)
+test-long: $(VENV)/.test  ## kills at every single step of writing, 300 rounds of the storm, all 762 sessions on PostgreSQL, each Python at hand
+	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash tests/faults tests/packaging tests/server $(PYTEST_ARGS)
 
 lint: $(VENV)/.test  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
