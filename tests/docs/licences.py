@@ -157,10 +157,10 @@ def page() -> str:
     lines = [
         "# Licences of what is used",
         "",
-        "Made by `python -m tests.docs.licences > docs/licences.md` from what is installed; do not edit. `tht` itself is",
+        "Made by `python -m tests.docs.licences > docs/licences.md` from what is installed; do not edit. `tht` is",
         "under the [MIT licence](../LICENSE). Each package below is used unchanged, at the release that",
         "`constraints.txt` pins. A test fails on a licence that is unknown, or not permissive and not allowed by name.",
-        "CUDA libraries that an unqualified torch brings on Linux are not listed: torch names them; NVIDIA's terms hold.",
+        "CUDA libraries that an unqualified torch brings on Linux are not listed: torch names them, on NVIDIA terms.",
         "",
         "| package | release | licence | for |",
         "|---|---|---|---|",
