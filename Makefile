@@ -8,6 +8,9 @@ PYTEST_ARGS ?=
 # pytest starts one worker a core, at most this many
 WORKERS ?= 4
 
+# Where the sets of questions lie that recall is measured on
+BENCH_DATA ?= ../shared/data
+
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(PIP_ARGS)
@@ -38,9 +41,12 @@ format: $(VENV)/.test  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## measure speed into build/speed.json
+bench: $(VENV)/.test  ## measure quality and speed into build/*.json: most of an hour; BENCH_DATA=FOLDER of question sets
 	@mkdir -p build
+	$(BIN)/python tests/benchmarks/recall.py --data $(BENCH_DATA) --json build/recall.json
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
+	$(BIN)/python tests/benchmarks/upkeep.py --json build/upkeep.json
+	$(BIN)/python tests/benchmarks/serving.py --json build/serving.json
 
 clean:  ## remove all that make made, the .venv too
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

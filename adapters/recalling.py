@@ -30,6 +30,7 @@ from projections.recall.weights import BY_INTENT, Weights, parse_voices
 from projections.scope import Reader
 
 MOST = 1_000  # hits of one answer
+FURTHEST = 1_000  # hits that a cursor may pass over
 VOICES = {
     "keyword": ("lexical",),
     "semantic": ("lexical", "vector"),
@@ -143,7 +144,7 @@ class Recalling:
         with reading.seen(moment, **reading.named(wanted, repo)) as seen:
             asked = Question(
                 question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), explain, slug, without,
-                curves(self.workspace),
+                curves(self.workspace), intent=intent_of(question),
             )  # fmt: skip
             answer = self._answer(asked, seen, moment)
             if moment == NOW and "fact" in kinds:
@@ -166,7 +167,7 @@ class Recalling:
             tuple(with_records(seen.db, ranking.hits, asked.offset + 1)),
             "all" if len(asked.kinds) > 1 else asked.kinds[0],
             asked.mode,
-            intent_of(asked.text),
+            asked.intent or "general",
             ranking.window,
             voices,
             heard.position,
@@ -174,7 +175,7 @@ class Recalling:
             language,
             heard.coverage,
             ranking.more,
-            str(asked.offset + asked.limit) if ranking.more else "",
+            str(until) if ranking.more and (until := asked.offset + asked.limit) <= FURTHEST else "",
             seen.scope.denied if "fact" in asked.kinds else "",
             "; ".join(notices),
             asked.explain,
@@ -189,7 +190,8 @@ class Recalling:
                 with self._meaning(asked, seen, moment, indexing) as (meaning, heard, embedder):
                     heard = replace(heard, coverage=indexing.coverage(embedder, language))
                     known = replace(weights, coverage=heard.coverage or 0.0)
-                    return rank(seen.db, replace(asked, weights=known), meaning), heard
+                    ranking = rank(seen.db, replace(asked, weights=known), meaning)
+                    return ranking, _scanned(meaning, heard) if isinstance(meaning, ScanMeaning) else heard
             except (Unavailable, OtherHistory) as error:
                 heard = Heard(silent=error.message, hint=error.hint)
         return rank(seen.db, replace(asked, weights=weights)), heard
@@ -230,10 +232,19 @@ class Recalling:
         return frozenset(ref_of("memory", one) for one in decided)
 
     def _log(self, answer: Answer, by: By, session_id: str) -> None:
-        shown = [hit.id for hit in answer.hits if hit.hit.candidate.kind == "fact"]
+        facts = [hit.id for hit in answer.hits if hit.hit.candidate.kind == "fact"]
         memories = [hit.ref for hit in answer.hits if hit.hit.candidate.kind == "memory"]
-        log_shown(self.workspace, by, shown, "search", session_id)
-        log_shown(self.workspace, by, memories, "memory", session_id, memories=True)
+        log_shown(self.workspace, by, facts, "search", session_id, memories=memories)
+
+
+def _scanned(meaning: ScanMeaning, heard: Heard) -> Heard:
+    """With what a scan had to leave out."""
+    if not meaning.unknown:
+        return heard
+    if not meaning.known:
+        return replace(heard, silent="nothing that may answer has a vector yet", hint="tht index rebuild")
+    left_out = f"{meaning.unknown:,} records have no vector yet, found by words"
+    return replace(heard, notices=(*heard.notices, left_out))
 
 
 def _require_filters(wanted: Collection[str]) -> None:
@@ -246,6 +257,8 @@ def _offset(cursor: str) -> int:
     """How many hits a cursor passes over. InvalidInput for what no answer gave."""
     if not cursor:
         return 0
-    if not cursor.isdecimal() or len(cursor) > 6:
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 6):
         raise InvalidInput(f"{cursor!r} is no cursor", "give the one of the answer before, and the same question")
+    if int(cursor) > FURTHEST:
+        raise InvalidInput(f"only the best {FURTHEST + MOST:,} are ranked", "narrow the question, or tht fact list")
     return int(cursor)

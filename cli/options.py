@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from domain.errors import AccessDenied, InvalidInput
+from domain.errors import AccessDenied
 from domain.text import accept_actor, accept_text
 
 if TYPE_CHECKING:
@@ -115,11 +115,10 @@ class Run:
     def by(self, workspace: Workspace, reason: str, key: str, dry_run: bool, default: str = "") -> By:
         """Who acts in this command, and why."""
         from adapters.ledger import By
+        from adapters.retrying import accept_key
 
         if key:
-            accept_text(key, "--idempotency-key", limit=200, required=True)
-            if "#" in key:
-                raise InvalidInput("--idempotency-key must not contain #")
+            accept_key(key, "--idempotency-key")
         return By(self.actor_in(workspace, default), self.role_name, accept_text(reason, "--reason"), key, dry_run)
 
 

@@ -188,7 +188,7 @@ class SupersessionLoop(Refused):
 
 
 class KeyReused(Refused):
-    default_hint = "use a new --idempotency-key for a new command"
+    default_hint = "use a new idempotency key for a new command"
 
 
 class LostRace(Refused):

@@ -41,6 +41,8 @@ class AccessView(View):
         ) STRICT, WITHOUT ROWID""",
     )
 
+    concerned = (DomainCreated, GrantChanged)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case DomainCreated() as event:

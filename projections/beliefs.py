@@ -61,6 +61,8 @@ class BeliefsView(View):
         f"CREATE INDEX IF NOT EXISTS {MEMBERS}_fact ON {MEMBERS} (fact_id)",
     )
 
+    concerned = (BeliefFormed, BeliefRevised, BeliefWithdrawn, UpkeepRun, RunUndone)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case BeliefFormed() as event:
@@ -167,6 +169,11 @@ class RunRow:
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__} | {"left": list(self.left)}
+
+
+def find_belief(db: sqlite3.Connection, belief_id: str) -> BeliefRow | None:
+    row = db.execute(f"SELECT * FROM {BELIEFS} WHERE id = ?", (belief_id,)).fetchone()
+    return _belief(db, row) if row else None
 
 
 def list_beliefs(db: sqlite3.Connection, scope: Scope, *, fact_id: str = "") -> list[BeliefRow]:

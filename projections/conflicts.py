@@ -40,6 +40,8 @@ class ConflictsView(View):
         f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_newer ON {CONFLICTS} (newer)",
     )
 
+    concerned = (ConflictFound, ConflictResolved, ConflictWithdrawn, ConflictReopened)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case ConflictFound() as event:

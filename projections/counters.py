@@ -34,6 +34,8 @@ class CountersView(View):
         f"CREATE INDEX IF NOT EXISTS {SHOWN}_fact ON {SHOWN} (fact_id)",
     )
 
+    concerned = (FactsShown,)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         if not isinstance(envelope.event, FactsShown):
             return

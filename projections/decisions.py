@@ -94,6 +94,23 @@ class DecisionsView(View):
         ) STRICT""",
     )
 
+    concerned = (
+        SessionOpened,
+        Decided,
+        DecisionRetracted,
+        PhaseEntered,
+        PhaseReopened,
+        PhaseRolledBack,
+        MemorySetAside,
+        MemoryRejected,
+        MemoryPromoted,
+        MemoryPromotionDeclined,
+        PromotionDeferred,
+        PromotionReviewClosed,
+        SessionClosed,
+        TextErased,
+    )
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         if not envelope.stream.startswith("session/"):
             return

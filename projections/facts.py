@@ -88,6 +88,16 @@ class FactsView(View):
         )""",
     )
 
+    concerned = (
+        FactProposed,
+        FactMentioned,
+        FactMentionWithdrawn,
+        FactSuperseded,
+        FactRetired,
+        FactRestored,
+        TextErased,
+    )
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         event = envelope.event
         if not envelope.stream.startswith("topic/"):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
@@ -15,7 +15,7 @@ from domain.language import CJK, fold, language_of
 
 WORDS_LIMIT = 200  # words of a question that are looked at
 MATCHES = 1_000  # records that the words of a question may stand in together, before common ones are left out
-NEWEST = 500  # records that are ranked when every word of a question is common
+NEWEST = 250  # records that are ranked when every word of a question is common
 
 _CJK = re.compile(f"([{CJK}])")
 _WORD = re.compile(r"\w+")
@@ -130,7 +130,8 @@ def query_of(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> Query:
     Terms that stand in more than `MATCHES` records rank nothing and cost most: they count only where no rarer one is
     found, and then all together, the newest records first.
     """
-    present = sorted(_counted(db, table, terms))
+    found = _standings(db, table, terms)
+    present = sorted((one.count, number) for number, one in found.items())
     taken: list[str] = []
     matches = 0
     for count, number in present:
@@ -141,35 +142,46 @@ def query_of(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> Query:
     whole = " OR ".join(terms[number] for _, number in present)
     if taken or not present:
         return Query(" OR ".join(taken), whole=whole)
-    rarest = [terms[number] for number in _rarest_two(db, table, terms, {number for _, number in present})]
-    found = _newest(db, table, " AND ".join(rarest)) or _newest(db, table, rarest[0]) or Query("")
-    return replace(found, whole=whole)
+    rarest = [terms[number] for number in _rarest_two(db, table, terms, found)]
+    newest = _newest(db, table, " AND ".join(rarest)) or _newest(db, table, rarest[0]) or Query("")
+    return replace(newest, whole=whole)
 
 
-def _counted(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """In how many records each term stands that is found, and its number. A stem, which comes right after its word, is
-    no rarer: after a common word it is not counted."""
-    count = 0
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """In how many records a term stands, counted up to one more than `MATCHES`; of so common a term, at which rowid
+    that many of the newest ones begin: the lower, the rarer."""
+
+    count: int
+    since: int
+
+
+def _standings(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict[int, _Standing]:
+    """How common each term is that is found, by its number. A stem, which comes right after its word, is no rarer: that
+    of a common word is not looked up."""
+    found: dict[int, _Standing] = {}
+    last = _Standing(0, 0)
     for number, term in enumerate(terms):
-        if count <= MATCHES or not _is_stem(term):
-            count = _count(db, table, term)
-        if count:
-            yield count, number
+        if last.count <= MATCHES or not _is_stem(term):
+            last = _standing(db, table, term)
+        if last.count:
+            found[number] = last
+    return found
 
 
-def _rarest_two(db: sqlite3.Connection, table: str, terms: Sequence[str], present: set[int]) -> list[int]:
-    """The numbers of those of the common terms that stand in the fewest of the newest records, at most two."""
-    last = db.execute(f"SELECT rowid FROM {table} ORDER BY rowid DESC LIMIT 1").fetchone()[0]
-    lately = f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid > ?"
+def _standing(db: sqlite3.Connection, table: str, term: str) -> _Standing:
+    """Read no further than needed. (fts5vocab would read every place of a common word.)"""
+    since = db.execute(_newest_of(table), (term, MATCHES)).fetchone()
+    return _Standing(MATCHES + 1, int(since[0])) if since else _Standing(_matches(db, table, term, MATCHES), 0)
 
-    def seen(number: int) -> tuple[int, int]:
-        return int(db.execute(lately, (terms[number], last - MATCHES)).fetchone()[0]), number
 
-    stems_of_words = {number for number in present if number - 1 in present and _is_stem(terms[number])}
-    rarest = sorted(map(seen, present - stems_of_words))[:2]
-    own_stem = rarest[0][1] + 1
-    if own_stem in stems_of_words:
-        rarest = sorted((*rarest, seen(own_stem)))[:2]
+def _rarest_two(db: sqlite3.Connection, table: str, terms: Sequence[str], found: Mapping[int, _Standing]) -> list[int]:
+    """The numbers of the rarest of the common terms, at most two."""
+    own_stems = {number for number in found if number - 1 in found and _is_stem(terms[number])}
+    rarest = sorted((found[number].since, number) for number in found if number not in own_stems)[:2]
+    stem = rarest[0][1] + 1
+    if stem in own_stems:
+        rarest = sorted((*rarest, (_standing(db, table, terms[stem]).since, stem)))[:2]
     return [number for _, number in rarest]
 
 
@@ -177,18 +189,21 @@ def _is_stem(term: str) -> bool:
     return term.startswith("stems ")
 
 
+def common(db: sqlite3.Connection, table: str, query: Query) -> Query:
+    """The query for every term of another one, the newest records first: for when the rarest terms find too few."""
+    return _newest(db, table, query.whole) or Query("") if query.whole else Query("")
+
+
 def _newest(db: sqlite3.Connection, table: str, text: str) -> Query | None:
     """The query for the newest records that match; None when none does."""
-    places = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
-    if last := db.execute(places, (text, NEWEST - 1)).fetchone():
+    if last := db.execute(_newest_of(table), (text, NEWEST - 1)).fetchone():
         return Query(text, int(last[0]))
-    return Query(text) if db.execute(places, (text, 0)).fetchone() else None
+    return Query(text) if _matches(db, table, text, 1) else None
 
 
-def _count(db: sqlite3.Connection, table: str, query: str) -> int:
-    """How many records match, counted no further than needed. (fts5vocab would read every place of a common word.)"""
-    limited = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"
-    return int(db.execute(limited, (query, MATCHES + 1)).fetchone()[0])
+def _newest_of(table: str) -> str:
+    """The rowid of the newest record that matches but for so many. Its parameters: the FTS5 query, how many."""
+    return f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
 
 
 def ranked(table: str) -> str:

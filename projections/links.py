@@ -34,6 +34,8 @@ class LinksView(View):
         f"CREATE INDEX IF NOT EXISTS {LINKS}_target ON {LINKS} (target)",
     )
 
+    concerned = (FactLinked, FactUnlinked)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         match envelope.event:
             case FactLinked(fact_id=source, links=links, by_hand=by_hand):

@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent, ThtError
-from domain.event import Envelope
+from domain.event import Envelope, Event
 from projections.view import Parked, Standing, View, ViewsFile
 
 PAGE = 500  # events
@@ -145,8 +146,20 @@ def _claimed(
 def _wanted(
     parked: Sequence[Parked], view: View, before: Standing, page: Sequence[Envelope | Broken]
 ) -> list[Envelope | Broken]:
+    """What of a page a view has to see. What does not decode may be of concern to any."""
     stopped = {one.stream for one in parked if (one.name, one.version) == (view.name, view.version)}
-    return [event for event in page if event.position > before.position and event.stream not in stopped]
+    return [
+        event
+        for event in page
+        if event.position > before.position
+        and event.stream not in stopped
+        and (isinstance(event, Broken) or _concerns(view.concerned, type(event.event)))
+    ]
+
+
+@cache
+def _concerns(concerned: tuple[type[Event], ...], kind: type[Event]) -> bool:
+    return issubclass(kind, concerned)
 
 
 def _apply(db: sqlite3.Connection, view: View, event: Envelope | Broken) -> None:

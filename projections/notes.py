@@ -67,6 +67,16 @@ class NotesView(View):
         f"CREATE INDEX IF NOT EXISTS {ITEMS}_agent ON {ITEMS} (agent, state, position)",
     )
 
+    concerned = (
+        NotesUpdated,
+        ObservationRecorded,
+        ItemRemembered,
+        ItemExpired,
+        ItemRaised,
+        ItemReturned,
+        TextErased,
+    )
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         at = iso_utc(envelope.at)
         match envelope.event:

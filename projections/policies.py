@@ -64,6 +64,8 @@ class PoliciesView(View):
         f"CREATE INDEX IF NOT EXISTS {HISTORY}_policy ON {HISTORY} (policy_id, position)",
     )
 
+    concerned = (PolicyEvent, TextErased)
+
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         event = envelope.event
         if isinstance(event, PolicyProposed):

@@ -33,6 +33,8 @@ TEXTS = ("subject", "detail", "rationale", "question_context")  # columns whose 
 
 REUSABLE = f"type IN ({', '.join(repr(one) for one in sorted(REUSABLE_TYPES))})"
 LIVE = f"status = 'live' AND {REUSABLE}"
+# At a time, which is asked for twice: what was recorded by then, and was not yet replaced. What was retired was wrong.
+HELD = f"{REUSABLE} AND timestamp <= ? AND (status = 'live' OR (status IN ('superseded', 'merged') AND ended_at > ?))"
 
 
 class RegistryView(View):
@@ -63,6 +65,7 @@ class RegistryView(View):
             successor TEXT,
             status_by TEXT NOT NULL,
             status_reason TEXT NOT NULL,
+            ended_at TEXT NOT NULL,
             content_hash TEXT NOT NULL,
             position INTEGER NOT NULL,
             changed_position INTEGER NOT NULL
@@ -82,6 +85,17 @@ class RegistryView(View):
         f"""CREATE VIRTUAL TABLE IF NOT EXISTS {TEXT} USING fts5 (
             words, stems, content='{MEMORIES}', content_rowid='number', tokenize="unicode61 remove_diacritics 2"
         )""",
+    )
+
+    concerned = (
+        MemoryRecorded,
+        SourceAdded,
+        SourceWithdrawn,
+        MemoryMerged,
+        MemorySuperseded,
+        MemoryRetired,
+        MemoryRestored,
+        TextErased,
     )
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
@@ -138,7 +152,7 @@ def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -
     )
     found = lexical(" ".join(getattr(event, column) for column in TEXTS))
     db.execute(
-        f"INSERT INTO {MEMORIES} VALUES ({', '.join('?' * 24)})",
+        f"INSERT INTO {MEMORIES} VALUES ({', '.join('?' * 25)})",
         (
             number,
             record.id,
@@ -161,6 +175,7 @@ def _record(db: sqlite3.Connection, event: MemoryRecorded, envelope: Envelope) -
             None,
             "",
             "",
+            "",
             digest(record.index_text),
             envelope.position,
             envelope.position,
@@ -181,9 +196,17 @@ def _add_sources(
 
 
 def _become(db: sqlite3.Connection, memory_id: str, status: str, successor: str | None, envelope: Envelope) -> None:
+    ended_at = "" if status == "live" else iso_utc(envelope.at)
     db.execute(
-        f"UPDATE {MEMORIES} SET status = ?, successor = ?, status_by = ?, status_reason = ? WHERE id = ?",
-        (status, successor, envelope.actor, envelope.reason, memory_id),
+        f"UPDATE {MEMORIES} SET status = ?, successor = ?, status_by = ?, status_reason = ?, ended_at = ? WHERE id = ?",
+        (
+            status,
+            successor,
+            envelope.actor,
+            envelope.reason,
+            "" if status == "live" else iso_utc(envelope.at),
+            memory_id,
+        ),
     )
     _touch(db, memory_id, envelope)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from domain.access import GrantChanged
 from domain.erasure import TextErased
@@ -56,7 +58,7 @@ class TimelineView(View):
         if isinstance(event, TextErased):
             where = "record = ? AND stream = ?"
             db.execute(f"UPDATE {EVENTS} SET what = ? WHERE {where}", (ERASED, event.record, envelope.stream))
-        record = event.record_in(envelope.stream) or str(getattr(event, "record", ""))
+        record = event.record_in(envelope.stream) or str(_of(event, "record"))
         session_id = envelope.stream.removeprefix("session/") if envelope.stream.startswith("session/") else ""
         db.execute(
             f"INSERT INTO {EVENTS} VALUES ({', '.join('?' * 14)})",
@@ -65,14 +67,14 @@ class TimelineView(View):
                 iso_utc(envelope.at),
                 envelope.actor,
                 envelope.role,
-                envelope.reason or getattr(event, "reason", ""),
+                envelope.reason or _of(event, "reason"),
                 envelope.correlation_id,
                 envelope.stream,
                 envelope.version,
                 event.kind,
                 session_id,
-                getattr(event, "seq", None),
-                getattr(event, "memory_id", ""),
+                _of(event, "seq", None),
+                _of(event, "memory_id"),
                 ERASED if envelope.erased else describe(event),
                 record,
             ),
@@ -101,25 +103,46 @@ _NAMING = (
 
 def _named(event: Event) -> Iterator[str]:
     """The ids of the records that an event names, whatever record it is about itself."""
-    for name in _NAMING:
-        value = getattr(event, name, "") if name in type(event).model_fields else ""
+    for name in _fields(type(event), _NAMING):
+        value = getattr(event, name)
         for one in value if isinstance(value, tuple) else (value,):
             parts = one if isinstance(one, tuple) else (getattr(one, "to", one),)
             yield from (str(part) for part in parts if part)
+
+
+@cache
+def _fields(kind: type[Event], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of some fields that events of a class have."""
+    return tuple(name for name in names if name in kind.model_fields)
+
+
+def _of(event: Event, name: str, otherwise: Any = "") -> Any:
+    return getattr(event, name) if _has(type(event), name) else otherwise
+
+
+@cache
+def _has(kind: type[Event], name: str) -> bool:
+    """Asking a single event for what it has not is slow, and most events lack most of what is asked of all."""
+    return name in kind.model_fields or hasattr(kind, name)
 
 
 def describe(event: Event) -> str:
     """The event's own fields in one short line, sealed and long texts left out: they are read from their stream."""
     if isinstance(event, Decided):
         return event.subject
-    fields = {name: getattr(event, name) for name in type(event).model_fields if name in _SHOWN}
-    own = getattr(event, "record", "") if "record" not in fields else ""
+    fields = {name: getattr(event, name) for name in _shown(type(event))}
+    own = _of(event, "record") if "record" not in fields else ""
     told = [f"{name} {_short(value)}" for name, value in fields.items() if value and value != own]
     if isinstance(event, GrantChanged) and event.permission is None:
         told.append("permission default")
     if isinstance(event, UpkeepRun):
         told += [f"{name} {len(getattr(event, name)):,}" for name in COUNTED if getattr(event, name)]
     return ", ".join(told)
+
+
+@cache
+def _shown(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(name for name in kind.model_fields if name in _SHOWN)
 
 
 _SHOWN = (

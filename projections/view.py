@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from domain.errors import HomeNotWritable, ThtError
-from domain.event import Envelope
+from domain.event import Envelope, Event
 from projections.shape import PARTS, Part, declared_parts, differences
 from projections.wal import use_wal
 
@@ -49,11 +49,13 @@ class View(ABC):
     version: ClassVar[int] = 1
     tables: ClassVar[tuple[str, ...]]  # named <name>_v<version>_…, so that two versions stand side by side
     schema: ClassVar[tuple[str, ...]]
+    concerned: ClassVar[tuple[type[Event], ...]] = (Event,)  # by events of these classes only
     derived: ClassVar[tuple[str, ...]] = ()  # full-text tables over `tables`, made anew after a copy
 
     @abstractmethod
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
-        """Fold one event in. Called once for every event, in order of position, inside the loop's transaction."""
+        """Fold one event in. Called once for every event of `concerned`, in order of position, inside the loop's
+        transaction; other events would leave the view as it is."""
 
     def broken_invariants(self, db: sqlite3.Connection) -> list[str]:
         """What of the domain's invariants does not hold in this view; empty when all do."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from adapters.ledger import By
+from adapters.retrying import own_key
 from adapters.workspace import Workspace
 from domain.access import accept_role
 from domain.errors import InvalidInput
-from domain.text import accept_actor, accept_text, actor_key, is_person
+from domain.text import accept_actor, accept_text, is_person
 from projections.scope import Reader
-
-KEY_LIMIT = 100  # characters of an idempotency key
 
 T = TypeVar("T")
 
@@ -69,9 +68,5 @@ class Call:
 
         InvalidInput for a key or reason that cannot be kept.
         """
-        if key:
-            accept_text(key, "idempotency_key", limit=KEY_LIMIT, required=True)
-            if "#" in key:
-                raise InvalidInput("idempotency_key must not contain #")
-            key = f"mcp:{actor_key(self.speaker.actor)}:{key}"
-        return By(self.speaker.actor, self.speaker.role, accept_text(reason, "reason"), key, dry_run)
+        kept = own_key("mcp", self.speaker.actor, key)
+        return By(self.speaker.actor, self.speaker.role, accept_text(reason, "reason"), kept, dry_run)

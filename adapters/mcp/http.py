@@ -18,8 +18,6 @@ from adapters.mcp.failing import error_json
 from adapters.mcp.server import Context, make_server
 from domain.errors import ThtError
 
-BODY_LIMIT = 1024 * 1024  # bytes of a request
-
 IdentityOfRequest = Callable[[Request], Identity | None]
 """Whose token a request carries; None without a valid one."""
 
@@ -30,11 +28,11 @@ class McpApp:
     It keeps no session: each request stands for itself, so a token that is taken away ends at once.
     """
 
-    def __init__(self, open_workspace: OpenWorkspace, identity_of_request: IdentityOfRequest) -> None:
+    def __init__(self, open_workspace: OpenWorkspace, identity_of_request: IdentityOfRequest, body_limit: int) -> None:
         self._identity_of_request = identity_of_request
         self._server: Server[Any] = make_server(open_workspace, _speaker_of)
         self._manager = StreamableHTTPSessionManager(
-            self._server, json_response=True, stateless=True, max_request_body_size=BODY_LIMIT
+            self._server, json_response=True, stateless=True, max_request_body_size=body_limit
         )
 
     @asynccontextmanager
@@ -68,9 +66,12 @@ class McpApp:
         await self._manager.handle_request(scope, receive, send)
 
 
-def http_app(open_workspace: OpenWorkspace, identity_of_request: IdentityOfRequest) -> McpApp:
-    """The application to mount at /mcp. Host, Origin and rate are checked by who mounts it."""
-    return McpApp(open_workspace, identity_of_request)
+def http_app(open_workspace: OpenWorkspace, identity_of_request: IdentityOfRequest, body_limit: int) -> McpApp:
+    """The application to mount at /mcp. Host, Origin and rate are checked by who mounts it.
+
+    `body_limit`: bytes of the largest request.
+    """
+    return McpApp(open_workspace, identity_of_request, body_limit)
 
 
 def _speaker_of(context: Context) -> Identity:

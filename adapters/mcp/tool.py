@@ -10,7 +10,8 @@ from mcp import types
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import core_schema
 
-from adapters.mcp.call import KEY_LIMIT, Call
+from adapters.mcp.call import Call
+from adapters.retrying import KEY_LIMIT
 from adapters.mcp.failing import error_json, failure_json, invalid
 from adapters.mcp.quoting import answer_text, shown
 from domain.errors import ThtError

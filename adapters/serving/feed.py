@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from adapters.workspace import Workspace
 from domain.event import Envelope, iso_utc
 from domain.text import actor_key
-from projections import conflicts, fact_queries, policies
+from projections import beliefs, conflicts, fact_queries, policies
 from projections.scope import Scope
 
 KEPT = 5000  # of the latest notices, from which watchers are served without reading the ledger again
@@ -32,6 +33,7 @@ AREAS = {
     "upkeep": "upkeep",
 }
 OWN = ("notes", "hot", "reads")  # nobody else's business
+WITHOUT_DOMAIN = ("session", "memory", "numbering", *OWN)  # what no grant closes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def notices(workspace: Workspace, after: int, limit: int = PAGE) -> list[Notice]
 def _notice(workspace: Workspace, envelope: Envelope) -> Notice:
     prefix, _, rest = envelope.stream.partition("/")
     event = envelope.event
+    domains = _domains(workspace, envelope)
     record = event.record_in(envelope.stream) or str(getattr(event, "record", "") or getattr(event, "fact_id", ""))
     return Notice(
         envelope.position,
@@ -90,14 +93,26 @@ def _notice(workspace: Workspace, envelope: Envelope) -> Notice:
         envelope.actor,
         envelope.role,
         record or rest,
-        _domains(workspace, prefix, rest),
+        domains or (),
         actor_key(rest) if prefix in OWN else "",
-        whole=prefix == "upkeep",
+        whole=domains is None,
     )
 
 
-def _domains(workspace: Workspace, prefix: str, rest: str) -> tuple[str, ...]:
-    db = workspace.file.db
+def _domains(workspace: Workspace, envelope: Envelope) -> tuple[str, ...] | None:
+    """The domains of the records that an event is about, () where it is about none that has one.
+
+    None where that cannot be told: only who sees every domain may be told of it.
+    """
+    prefix, _, rest = envelope.stream.partition("/")
+    if prefix in WITHOUT_DOMAIN:
+        return ()
+    found = _bound(workspace.file.db, prefix, rest) or (str(getattr(envelope.event, "domain", "")),)
+    return found if all(found) else None
+
+
+def _bound(db: sqlite3.Connection, prefix: str, rest: str) -> tuple[str, ...]:
+    """The domains that a stream is bound to; "" for one that is not known (yet), () when nothing is known."""
     if prefix == "topic":
         return (rest.rpartition("/")[0],)
     if prefix == "domain":
@@ -105,10 +120,13 @@ def _domains(workspace: Workspace, prefix: str, rest: str) -> tuple[str, ...]:
     if prefix == "policy":
         policy = policies.find_policy(db, rest)
         return (policy.domain,) if policy else ()
+    if prefix == "belief":
+        belief = beliefs.find_belief(db, rest)
+        return (belief.domain,) if belief else ()
     if prefix == "conflict":
         row = conflicts.find_conflict(db, rest)
         facts = [fact_queries.find_fact(db, one) for one in row.facts] if row else []
-        return tuple(dict.fromkeys(fact.domain for fact in facts if fact))
+        return tuple(dict.fromkeys(fact.domain if fact else "" for fact in facts))
     return ()
 
 

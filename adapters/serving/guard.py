@@ -14,7 +14,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.serving.identity import Door
-from adapters.serving.refusals import refusal
+from adapters.serving.refusals import domain_refusal, refusal
+from domain.errors import ServingUnavailable
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -90,7 +91,12 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not _same_origin(origin, headers.get("host", "")):
             return refusal(403, "ForeignOrigin", "a page of another site may not use this server")
-        identity = self.door.identify(HTTPConnection(scope))
+        try:
+            identity = self.door.identify(HTTPConnection(scope))
+        except ServingUnavailable as error:
+            if scope["path"] != "/healthz":  # which tells of it
+                return domain_refusal(error)
+            identity = None
         scope.setdefault("state", {})["identity"] = identity
         if scope["method"] not in SAFE and identity is not None and identity.session and not _same_site(headers):
             return refusal(403, "ForeignOrigin", "a browser's request must come from a page of this server")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from adapters.projecting import Projecting
 from adapters.serving.follow import Following, Standing
+from adapters.serving.identity import Door
 from adapters.workspace import Workspace
 from domain.errors import ThtError
 
@@ -21,13 +22,14 @@ class HealthCheck:
     """Tells no content and no path, as it answers anybody."""
 
     following: Following
+    door: Door
     clock: Callable[[], float]
     version: str
 
     def of(self, workspace: Workspace) -> tuple[State, dict[str, Any]]:
         head = workspace.ledger.head()
         views = Projecting(workspace).status()
-        found = {
+        found: dict[str, Any] = {
             "ledger": {"position": head.position, "head": head.chain},
             "projections": [
                 {"name": one.name, "position": one.position, "lag": one.lag, "parked": len(one.parked)}
@@ -39,7 +41,10 @@ class HealthCheck:
                 "index": self._follower(self.following.index.standing, head.position),
             },
         }
-        broken = any(one.problem for one in views) or self._fails(self.following.views.standing)
+        locked = self.door.broken()
+        if locked:
+            found["tokens"] = {"problem": "they cannot be read, so nobody can be let in by one"}
+        broken = locked or any(one.problem for one in views) or self._fails(self.following.views.standing)
         limping = any(one.parked for one in views) or any(
             one.problem for one in (self.following.views.standing, self.following.index.standing)
         )

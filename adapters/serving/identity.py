@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import TypeVar
 
 from starlette.requests import HTTPConnection
 
 from adapters.ledger import By
 from adapters.tokens import Token, Tokens
+from domain.errors import ServingUnavailable, ThtError
 from domain.text import accept_text, is_person
 from projections.scope import Reader
 
+T = TypeVar("T")
+log = logging.getLogger("tht.serve")
 SESSIONS = 1000  # browsers that are logged in at most; the one that was longest away has to log in again
 SESSION_SECONDS = 12 * 3600.0
 LINK_SECONDS = 600.0
@@ -104,6 +109,12 @@ class Sessions:
             self._sessions[key] = found  # the latest used stands last
             return found.identity
 
+    def holds(self, identity: Identity) -> bool:
+        """Whether a session that was found before has not ended or grown old; asking does not prolong it."""
+        with self._lock:
+            found = self._sessions.get(identity.session)
+            return found is not None and found.until > self.clock()
+
     def end(self, identity: Identity) -> None:
         with self._lock:
             self._sessions.pop(identity.session, None)
@@ -128,14 +139,35 @@ class Door:
         return found if found and self.still_holds(found) else None
 
     def of_token(self, text: str) -> Identity | None:
-        token = self.tokens.find(text)
+        """Whom this token is for; None for none. ServingUnavailable when the tokens cannot be read."""
+        token = self._told(lambda: self.tokens.find(text))
         if token is None:
             return None
         return Identity(token.actor, token.role, text if is_person(token.actor) else "", token)
 
     def still_holds(self, identity: Identity) -> bool:
-        """Whether its token has not been revoked meanwhile."""
-        return identity.token is None or self.tokens.holds(identity.token)
+        """Whether its token has not been revoked meanwhile, and its session goes on."""
+        if identity.session and not self.sessions.holds(identity):
+            return False
+        token = identity.token
+        return token is None or self._told(lambda: self.tokens.holds(token))
+
+    def broken(self) -> bool:
+        """Whether the tokens cannot be read, so that nobody who shows one can be let in."""
+        try:
+            self._told(self.tokens.listed)
+        except ServingUnavailable:
+            return True
+        return False
+
+    def _told(self, look: Callable[[], T]) -> T:
+        """What is answered to anybody names no path and quotes nothing of the file."""
+        try:
+            return look()
+        except ThtError as error:
+            log.warning("tokens: %s; %s", error.message, error.hint)
+            told = "the tokens of this workspace cannot be read, so nobody can be let in by one"
+            raise ServingUnavailable(told, "the server's log says what to mend") from error
 
 
 def csrf_matches(identity: Identity, given: object) -> bool:

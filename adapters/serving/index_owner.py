@@ -16,12 +16,17 @@ _HELD: dict[Path, HeldStore] = {}  # what this process owns, by the index's fold
 
 
 class HeldStore(IndexStore):
-    """A store whose current generation stays open, for every thread of this process, one at a time."""
+    """A store whose current generation stays open, for every thread of this process, one at a time.
+
+    `opened`: how often it was let go of. A handle is of one opening, so that what it has begun to write into one
+    generation does not go on in the next.
+    """
 
     def __init__(self, folder: Path, store: IndexStore) -> None:
         self.folder, self.store = folder.resolve(), store
         self._lock = RLock()
         self._index: VectorIndex | None = None
+        self.opened = 0
         _HELD[self.folder] = self
 
     def close(self) -> None:
@@ -31,11 +36,11 @@ class HeldStore(IndexStore):
 
     def current(self) -> VectorIndex | None:
         with self._lock:
-            return Handle(self) if self._opened() is not None else None
+            return Handle(self, self.opened) if self._opened() is not None else None
 
     def is_current(self, index: VectorIndex) -> bool:
-        """A handle is of whatever is current."""
-        return isinstance(index, Handle)
+        """Whether a handle can still be asked."""
+        return isinstance(index, Handle) and index.opened == self.opened
 
     def begin(self, dimension: int) -> VectorIndex:
         with self._lock:
@@ -54,9 +59,14 @@ class HeldStore(IndexStore):
         with self._lock:
             return self.store.describe()
 
-    def on_current(self, work: Callable[[VectorIndex], T]) -> T:
-        """`work` on the current generation. After a failure it is opened anew next time."""
+    def on_current(self, opened: int, work: Callable[[VectorIndex], T]) -> T:
+        """`work` on the current generation, for a handle of this opening; IndexUnavailable when it is another's.
+
+        After a failure it is opened anew next time.
+        """
         with self._lock:
+            if opened != self.opened:
+                raise IndexUnavailable("the index was replaced meanwhile", "try again")
             index = self._opened()
             if index is None:
                 raise IndexUnavailable("there is no index any more", "tht index rebuild")
@@ -72,6 +82,7 @@ class HeldStore(IndexStore):
         return self._index
 
     def _let_go(self) -> None:
+        self.opened += 1
         index, self._index = self._index, None
         if index is not None:
             index.close()
@@ -96,14 +107,14 @@ def _ask_held(handle: Handle, method: str, args: tuple[Any, ...], named: dict[st
         answer = getattr(index, method)(*args, **named)
         return iter(list(answer)) if isinstance(answer, Iterator) else answer  # read while nobody else writes
 
-    return handle.store.on_current(ask)
+    return handle.store.on_current(handle.opened, ask)
 
 
 class Handle(stand_in("Held", lambda handle, *asked: _ask_held(handle, *asked))):  # type: ignore[misc]
-    """The index that a `HeldStore` holds, as one of its users has it; closing it closes nothing."""
+    """The index that a `HeldStore` holds, as one of its users has it until it is replaced; closing it closes nothing."""
 
-    def __init__(self, store: HeldStore) -> None:
-        self.store = store
+    def __init__(self, store: HeldStore, opened: int) -> None:
+        self.store, self.opened = store, opened
 
     def close(self) -> None:
         pass

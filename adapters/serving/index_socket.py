@@ -143,6 +143,9 @@ class _Talk:
             self.index = self.store.current() if method == "current" else self.store.begin(*args)
             self.fresh = method == "begin"
             return self.index is not None
+        if method == "is_current" and self.index is not None and not self.fresh:
+            own: Callable[[VectorIndex], bool] = getattr(self.store, "is_current", lambda index: True)
+            return own(self.index)
         if method in ("swap", "discard") and self.index is not None and self.fresh:
             ended: Callable[[VectorIndex], None] = getattr(self.store, method)
             index, self.index = self.index, None

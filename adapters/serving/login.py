@@ -49,6 +49,7 @@ async def logout(request: Request) -> Response:
         if not csrf_matches(identity, form.get("csrf")):
             return refusal(403, "ForeignForm", "this form was not made by this server for you", "load the page again")
         services_of(request).door.sessions.end(identity)
+        services_of(request).watchers.told()  # the session's streams end now
     answer = RedirectResponse("/login", 303)
     answer.delete_cookie(services_of(request).door.cookie)
     return answer

@@ -41,7 +41,7 @@ def mount(services: Services) -> McpMount:
         except Busy as error:  # told to the model, which can wait
             raise ServingUnavailable("more is asked than can be answered in time", "try again") from error
 
-    return McpMount(http_app(lend, _by_token))
+    return McpMount(http_app(lend, _by_token, services.body_limit))
 
 
 def _by_token(request: Request) -> Identity | None:

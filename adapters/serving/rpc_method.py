@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from adapters.ledger import By, Committed
 from adapters.outcomes import committed_json
+from adapters.retrying import own_key
 from adapters.serving.identity import Identity
 from adapters.workspace import Workspace, parse_time
-from domain.errors import InvalidInput
-from domain.text import TEXT_LIMIT, accept_text
+from domain.text import TEXT_LIMIT
 from projections.scope import Reader
 
 PAGE = 50
@@ -69,11 +69,7 @@ class Call:
     def by(self, params: Changing | None = None) -> By:
         if params is None:
             return self.identity.by()
-        key = params.idempotency_key
-        if key:
-            accept_text(key, "idempotency_key", limit=200, required=True)
-            if "#" in key:
-                raise InvalidInput("idempotency_key must not contain #")
+        key = own_key("rpc", self.identity.actor, params.idempotency_key)
         return self.identity.by(params.reason, key, params.dry_run)
 
     def size(self, params: Paged) -> int:

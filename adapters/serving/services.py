@@ -79,7 +79,7 @@ class Services:
         self.pool = Pool(settings.home, settings.workspace)
         self.watchers = Watchers(self.pool, self.feed, self.door, watchers)
         self.following = Following(self.pool, self.feed, clock, self.watchers.told)
-        self.health = HealthCheck(self.following, clock, version("thoth-memory"))
+        self.health = HealthCheck(self.following, self.door, clock, version("thoth-memory"))
 
     # -- for routes
 

@@ -93,8 +93,11 @@ class RemoteStore(IndexStore):
         return None
 
     def is_current(self, index: VectorIndex) -> bool:
-        """The server's index is of whatever is current."""
-        return isinstance(index, RemoteIndex)
+        """Whether the server would still answer for this index."""
+        try:
+            return isinstance(index, RemoteIndex) and bool(index.line.ask("store", "is_current"))
+        except IndexUnavailable:
+            return False
 
     def begin(self, dimension: int) -> VectorIndex:
         line = _Line(self.path, self.wait)

@@ -7,7 +7,7 @@ from typing import Any
 from adapters.access import Access
 from adapters.fact_reading import NOW, FactReading
 from adapters.facts import Facts, Outcome
-from adapters.serving.searching import Asked, search
+from adapters.searching import Asked, search
 from adapters.web.addresses import fact_url, paging, settings_url
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from adapters.workspace import parse_time
@@ -86,8 +86,7 @@ def _search(visit: Visit) -> dict[str, Any]:
         explain=True,
     )
     found = search(visit.workspace, visit.reader, visit.identity.by(), asked)
-    hits = found.get("hits", found.get("facts", []))
-    return {"found": found, "hits": hits, "status": "live", "denied": found.get("denied") or ""}
+    return {"found": found, "hits": found["hits"], "status": "live", "denied": found.get("denied") or ""}
 
 
 # -- adding

@@ -75,9 +75,13 @@ class Visit:
         return self.form.get(name, "").replace("\r\n", "\n").strip()
 
     def asked(self, name: str, among: tuple[str, ...] = ()) -> str:
-        """A part of the query; the first of `among` when it is none of them."""
+        """A part of the query; the first of `among` when nothing is asked for, InvalidInput for none of them."""
         given = self.query.get(name, "").strip()
-        return given if not among or given in among else among[0]
+        if not among or given in among:
+            return given
+        if given:
+            raise InvalidInput(f"there is no {name} {given!r}", f"one of {', '.join(one or 'all' for one in among)}")
+        return among[0]
 
     def offset(self, name: str = "from") -> int:
         """How many records to pass over. InvalidInput for what is no number."""

@@ -30,10 +30,11 @@ def diversified(relevances: Sequence[float], alike: Callable[[int, int], float],
     waiting = list(range(len(relevances)))
     chosen: list[tuple[int, float]] = []
     while waiting and len(chosen) < count:
-        looked_at = waiting[:LOOKED_AT]
-        found = _chosen(looked_at, relevances, alike, min(AT_ONCE, count - len(chosen)), [one for one, _ in chosen])
+        before = [one for one, _ in chosen[-LOOKED_AT:]]
+        found = _chosen(waiting[:LOOKED_AT], relevances, alike, min(AT_ONCE, count - len(chosen)), before)
         chosen += found
-        waiting = [one for one in waiting if one not in {place for place, _ in found}]
+        taken = {place for place, _ in found}
+        waiting = [one for one in waiting if one not in taken]
     return chosen
 
 
@@ -44,7 +45,7 @@ def _chosen(
     count: int,
     before: Sequence[int],
 ) -> list[tuple[int, float]]:
-    """The best `count` of some candidates, after those that were chosen before."""
+    """The best `count` of some candidates, after those that were chosen just before."""
     low, high = min(relevances[one] for one in looked_at), max(relevances[one] for one in looked_at)
     spread = high - low
     normal = {one: (relevances[one] - low) / spread if spread > 0 else 1.0 for one in looked_at}

@@ -125,7 +125,7 @@ def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = N
     of one order, the first places are filled from the first nominations, the next ones from more of what is left.
     """
     kinds, weighed = sources(question), question.mode == "hybrid"  # only there does what is wanted weigh the voices
-    intent = intent_of(question.text) if weighed else "general"
+    intent = question.intent or (intent_of(question.text) if weighed else "general")
     window = window_of(question.text, question.now) if weighed else None
     until, reach = question.offset + max(0, question.limit), FIRST
     placed: dict[str, Hit] = {}
@@ -156,13 +156,13 @@ def _nominated(
     """The candidates for the first `reach` places, and what every voice of the mode says of each."""
     pool = Pool()
     for source in kinds:
-        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * reach)):
+        for candidate, score in by_words(db, source, question, max(BY_WORDS, 2 * reach), reach):
             pool.add(candidate).words = score
     if meaning is not None and question.mode != "keyword":
         _listen(db, kinds, question, meaning, pool, max(BY_MEANING, 2 * reach))
     _compare_letters(question, pool)
     if question.mode == "hybrid":
-        _add_by_time(db, kinds, question, pool, window)
+        _add_by_time(db, kinds, question, pool, intent, window)
         _add_by_links(db, kinds, question, pool, intent)
     return pool
 
@@ -197,10 +197,17 @@ def _compare_letters(question: Question, pool: Pool) -> None:
 
 
 def _add_by_time(
-    db: sqlite3.Connection, kinds: Sequence[Source], question: Question, pool: Pool, window: Window | None
+    db: sqlite3.Connection,
+    kinds: Sequence[Source],
+    question: Question,
+    pool: Pool,
+    intent: Intent,
+    window: Window | None,
 ) -> None:
-    for candidate in temporal.nominated(db, kinds, question, window):
-        pool.add(candidate)
+    """How recent each candidate is; and what is recent besides, where the question is about time."""
+    if intent == "temporal" or window is not None:
+        for candidate in temporal.nominated(db, kinds, question, window):
+            pool.add(candidate)
     for ref, candidate in pool.candidates.items():
         heard = pool.heard[ref]
         if window is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 
 RUN = 5  # letters, blanks included
 RUNS = 200  # of a question
@@ -26,7 +27,7 @@ def likeness(question: str, texts: Sequence[str]) -> list[float]:
     norms = [_K1 * (1 - _B + _B * len(text) / mean) for text in padded]
     scores = [0.0] * len(texts)
     for run in runs:
-        counts = [text.count(run) for text in padded]
+        counts = list(map(str.count, padded, repeat(run)))
         having = len(counts) - counts.count(0)
         if not having:
             continue

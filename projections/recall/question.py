@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from domain.decay import CURVES, Curve
 from domain.errors import InvalidInput
 from projections.fact_queries import Wanted
+from projections.recall.intent import Intent
 from projections.recall.weights import DEFAULT, Weights
 from projections.scope import Scope
 
@@ -40,15 +41,11 @@ class Question:
     without: frozenset[str] = frozenset()
     curves: Mapping[str, Curve] = field(default_factory=lambda: CURVES)
     weights: Weights = DEFAULT
+    intent: Intent | None = None  # where it is known already
 
     @property
     def now(self) -> datetime:
         return datetime.fromisoformat(self.wanted.as_of)
-
-    @property
-    def narrow(self) -> bool:
-        """Whether less than all that holds is asked for, so that the first matches may all be left out."""
-        return self.scope.limited or self.wanted.narrow or bool(self.without)
 
 
 @dataclass(frozen=True, slots=True)

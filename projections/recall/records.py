@@ -14,7 +14,7 @@ from domain.event import iso_utc
 from projections import registry
 from projections.fact_merges import ANSWERED_BY
 from projections.facts import FACTS, TEXT
-from projections.lexical import Query, filled, lexical_terms, query_of, ranked
+from projections.lexical import common, filled, lexical_terms, query_of, ranked
 from projections.recall.dates import Window
 from projections.recall.question import Candidate, Kind, Question, ref_of
 
@@ -60,7 +60,7 @@ def _facts(question: Question) -> Source:
 
 
 def _memories(question: Question) -> Source:
-    until, values = ("AND timestamp <= ?", (question.wanted.as_of,)) if question.wanted.past else ("", ())
+    past, moment = question.wanted.past, question.wanted.as_of
     return Source(
         "memory",
         registry.MEMORIES,
@@ -69,17 +69,19 @@ def _memories(question: Question) -> Source:
         "hit.number",
         f"{registry.MEMORIES}.number AS place, id, '' AS domain, '' AS memory_type, 1.0 AS confidence,"
         " timestamp AS active_at, timestamp AS held_from, words",
-        f"{registry.LIVE} {until}",
-        values,
+        registry.HELD if past else registry.LIVE,
+        (moment, moment) if past else (),
         ("timestamp",),
     )
 
 
-def by_words(db: sqlite3.Connection, source: Source, question: Question, enough: int) -> list[tuple[Candidate, float]]:
-    """The best records by the words and stems they share with the question, with their BM25 (higher is better).
+def by_words(
+    db: sqlite3.Connection, source: Source, question: Question, enough: int, least: int
+) -> list[tuple[Candidate, float]]:
+    """At most `enough` of the best records by the words and stems they share with the question, with their BM25.
 
-    Filters come before the count: where the rare words of the question stand only in what may not answer, its common
-    words are looked for as well.
+    Filters come before the count: where the rare words of the question find fewer than `least` that may answer, those
+    that share its common words come after them.
     """
     query = query_of(db, source.text, lexical_terms(question.text))
     if not query.text:
@@ -88,8 +90,12 @@ def by_words(db: sqlite3.Connection, source: Source, question: Question, enough:
         ON {source.rows}.{source.place} = {source.answers} WHERE {source.conditions}"""
     without = {ref.partition(":")[2] for ref in question.without if ref.startswith(f"{source.kind}:")}
     rows = filled(db, source.text, statement, query, source.values, enough, without)
-    if len(rows) < question.offset + question.limit and (question.narrow or not rows) and query.whole != query.text:
-        rows = filled(db, source.text, statement, Query(query.whole), source.values, enough, without)
+    if len(rows) < least and query.whole != query.text:
+        others = common(db, source.text, query)
+        known = without | {row["id"] for row in rows}
+        rows += (
+            filled(db, source.text, statement, others, source.values, enough - len(rows), known) if others.text else []
+        )
     return [(_candidate(source, row), float(row["score"])) for row in rows]
 
 

@@ -25,6 +25,7 @@ from adapters.projecting import Projecting
 from adapters.recalling import VOICES, Answer, Recalling
 from adapters.workspace import Workspace, create_workspace
 from domain.errors import InvalidInput, ModelUnavailable
+from domain.event import iso_utc
 from domain.propose import NewFact
 from projections.recall.question import MODES
 from projections.record import Record
@@ -418,3 +419,39 @@ def test_pages_of_any_size_are_parts_of_one_order(one: Workspace, mode: str) -> 
     assert len(whole) == 130
     for limit in (7, 10, 60):
         assert pages(limit) == whole, limit
+
+
+# -- what reviewers found ----------------------------------------------------------------------------------------------
+
+
+def test_what_shares_a_common_word_comes_after_the_one_that_has_the_rare_word(
+    one: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter never makes more hits: the common words fill the answer with it and without."""
+    monkeypatch.setattr("projections.lexical.MATCHES", 10)  # as if there were thousands
+    monkeypatch.setattr("projections.lexical.NEWEST", 8)
+    for number in range(30):
+        fact(one, f"report {number} is kept in room {number}", f"room {number}")
+    rare = fact(one, "zebra report of the year", "animals")
+    everywhere = search(one, "zebra report", "keyword", limit=5)
+    in_its_domain = search(one, "zebra report", "keyword", limit=5, domain="people")
+    assert len(everywhere.hits) == len(in_its_domain.hits) == 5
+    assert ids(everywhere)[0] == ids(in_its_domain)[0] == rare
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_s30_a_memory_that_was_replaced_is_what_held_before(one: Workspace, clock: Clock, mode: str) -> None:
+    """S-30."""
+    open_session(one, "s", ["ablation", "recurrence"])
+    first, second = promote_all(one, "s")
+    before = iso_utc(clock.now + timedelta(days=1))
+    clock.now += timedelta(days=10)
+    Curation(one).supersede(first, second, ADA)
+    told = search(one, "ablation recurrence", mode, kind="memory", moment=Moment(as_of=before))
+    assert set(ids(told)) == {first, second}
+    assert ids(search(one, "ablation recurrence", mode, kind="memory")) == [second]
+
+
+def test_a_cursor_reaches_no_further_than_what_is_ranked(one: Workspace) -> None:
+    with pytest.raises(InvalidInput, match="only the best"):
+        search(one, "anything", "keyword", cursor="999999")

@@ -31,7 +31,9 @@ BATCH = 500
 DOMAINS = 20
 POLICIES = 20
 ROUNDS = 200
+PROPOSE = "propose a fact, durable"
 ADA, CODER = By("human:ada"), By("agent:coder-1", "coder")
+ASKER = By(CODER.actor, CODER.role, dry_run=True)
 CODER_READS = Reader(CODER.actor, CODER.role)
 
 
@@ -136,9 +138,9 @@ def question(number: int) -> str:
     return f"where {phrase(3 * number * 97, 3)} is kept"
 
 
-def figures(workspace: Workspace) -> Iterator[tuple[str, tuple[float, float], str]]:
-    """What was measured, p50 and p95 in milliseconds, and the goal."""
-    yield "keyword search of facts", keyword_times(workspace), "≤ 5 / 15 ms"
-    yield f"preamble, {POLICIES} policies", preamble_times(workspace), "p95 ≤ 10 ms"
-    yield "fact search with scope and log", search_times(workspace), "—"
-    yield "propose a fact, durable", propose_times(workspace), "—"
+def figures(workspace: Workspace) -> Iterator[tuple[str, tuple[float, float], tuple[str, str]]]:
+    """What was measured, p50 and p95 in milliseconds, and the goal of each."""
+    yield "keyword search of facts", keyword_times(workspace), ("≤ 5 ms", "≤ 15 ms")
+    yield f"preamble, {POLICIES} policies", preamble_times(workspace), ("—", "≤ 10 ms")
+    yield "fact search with scope and log", search_times(workspace), ("—", "—")
+    yield PROPOSE, propose_times(workspace), ("—", "—")

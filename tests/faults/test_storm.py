@@ -1,6 +1,6 @@
 """Writers, projectors, rebuilders, readers and the database's own processes killed at random: a bounded storm.
 
-Seeded: the same rounds every time, as far as the machine's timing allows. 20 rounds here, 300 in the long form
+Seeded: the same rounds every time, as far as the machine's timing allows. 12 rounds here, 300 in the long form
 (`make test-long`), or as many as FAULT_ROUNDS says.
 """
 
@@ -37,7 +37,7 @@ from tests.postgres import cut_connections, kill_a_backend, new_database
 
 pytestmark = pytest.mark.posix
 LONG = bool(os.environ.get("CRASH_EVERY_STEP"))
-ROUNDS = int(os.environ.get("FAULT_ROUNDS") or (300 if LONG else 20)) // 2  # on each engine
+ROUNDS = int(os.environ.get("FAULT_ROUNDS") or (300 if LONG else 12)) // 2  # on each engine
 A_HOME = 25  # rounds to a home: each check replays all of it
 
 
@@ -146,4 +146,4 @@ def test_on_a_server_whose_connections_and_processes_are_killed_too(tmp_path: Pa
                 cut.append(cut_connections(urls[-1]))
 
         assert weathered(make, tmp_path, disturb) > ROUNDS
-        assert ROUNDS < 10 or (any(killed) and any(cut))
+        assert ROUNDS < 6 or (any(killed) and any(cut))

@@ -13,7 +13,7 @@ from adapters.workspace import Workspace
 from domain.errors import IndexBusy, IndexUnavailable
 from projections import loop
 from tests.crash.faults import Acknowledge
-from tests.crash.soundness import ADA, open_home, open_session, promote_all, standing
+from tests.crash.soundness import open_home, open_session, promote_all, search, standing
 
 SECONDS = 3.0  # that a worker goes on when nobody kills it
 
@@ -73,7 +73,7 @@ def read(home: Path, acknowledge: Acknowledge) -> None:
         total = Curation(workspace).list()[1]
         assert total >= known[0], "a memory was there and is not any more"
         known[0] = total
-        Indexing(workspace).search("what all agree on", ADA)
+        search(workspace, "what all agree on")
 
     _over_and_over(home, work, acknowledge)
 

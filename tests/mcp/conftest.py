@@ -105,7 +105,7 @@ def served(home: Path) -> Iterator[Served]:
         return tokens.get(text) if kind == "Bearer" else None
 
     pool = Pool(home, "default")
-    app = http_app(pool.run, identity)
+    app = http_app(pool.run, identity, 2_000_000)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -29,7 +29,7 @@ from tests.postgres import connect, cut_connections
 
 Node = Callable[[str], Workspace]
 WRITERS = 16
-SECONDS = 60.0 if os.environ.get("CRASH_EVERY_STEP") else 6.0  # that each writes, once all are ready
+SECONDS = 60.0 if os.environ.get("CRASH_EVERY_STEP") else 3.0  # that each writes, once all are ready
 
 
 def test_what_one_node_writes_another_reads(node: Node) -> None:

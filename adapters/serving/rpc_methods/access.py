@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,8 +13,9 @@ from adapters.ledger import By
 from adapters.serving.rpc_method import Call, Changing, Id, Method, Name, Paged, Params, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
 from domain.access import accept_permission
-from domain.errors import InvalidInput, NothingChanged, ThtError
+from domain.errors import InvalidInput, NothingChanged, ThtError, Unavailable
 
+log = logging.getLogger("tht.serve")
 Level = Literal["none", "read", "write", "default"]
 
 
@@ -108,26 +110,45 @@ def set_one(call: Call, params: Set) -> dict[str, Any]:
 
 
 def set_all(call: Call, params: SetAll) -> dict[str, Any]:
-    """Each row on its own: what fails is reported and leaves the others alone."""
+    """Each row on its own: what fails is reported and leaves the others alone. Where the ledger cannot be reached, or
+    after a fault, the rows that follow are not tried, and what came of those before is told all the same."""
     if params.idempotency_key:
         raise InvalidInput("a list of grants takes no idempotency_key", "setting what is set already changes nothing")
     by = call.by(params)
-    outcomes = [_set(call, row, by) for row in params.grants]
+    outcomes: list[dict[str, Any]] = []
+    stopped: ThtError | None = None
+    for row in params.grants:
+        try:
+            outcomes.append(_failed(row, stopped) if stopped else _set(call, row, by))
+        except Exception as error:
+            if not isinstance(error, Unavailable):
+                log.exception("memory_access_grant.upsertAll: a fault of tht")
+            stopped = Unavailable("an earlier row could not be set, so this one was not tried", "set it again")
+            told = error if isinstance(error, ThtError) else Unavailable("this is a fault of tht", "the server's log says more")
+            outcomes.append(_failed(row, told))
     return {"outcomes": outcomes, "failed": sum("error" in one for one in outcomes)}
 
 
 def _set(call: Call, row: Row, by: By) -> dict[str, Any]:
-    named = {"domain": row.domain, "role": row.role, "permission": row.permission}
-    level = accept_permission(row.permission)
+    named = _named(row)
     try:
+        level = accept_permission(row.permission)
         _, done = Access(call.workspace, call.proof).set_grant(row.domain, row.role, level, by, repo=row.repo)
     except NothingChanged:
         return named | {"changed": False}
     except ThtError as error:
-        if error.exit_code == 3:
+        if isinstance(error, Unavailable):
             raise
-        return named | {"error": {"type": error.type, "message": error.message, "hint": error.hint}}
+        return _failed(row, error)
     return named | {"changed": True, "position": done.position}
+
+
+def _failed(row: Row, error: ThtError) -> dict[str, Any]:
+    return _named(row) | {"error": {"type": error.type, "message": error.message, "hint": error.hint}}
+
+
+def _named(row: Row) -> dict[str, Any]:
+    return {"domain": row.domain, "role": row.role, "permission": row.permission}
 
 
 def explain(call: Call, params: Explain) -> dict[str, Any]:
