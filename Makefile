@@ -47,6 +47,7 @@ bench: $(VENV)/.test  ## measure quality and speed into build/*.json: most of an
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
 	$(BIN)/python tests/benchmarks/upkeep.py --json build/upkeep.json
 	$(BIN)/python tests/benchmarks/serving.py --json build/serving.json
+	$(BIN)/python tests/benchmarks/scale.py --json build/scale.json && $(BIN)/python tests/benchmarks/page.py build > build/bench.md
 
 clean:  ## remove all that make made, the .venv too
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -21,10 +21,9 @@ from tests.oracle.histories import hasty_workspace
 
 T = TypeVar("T")
 
-# A failing history is printed as it was found, of at most 30 steps: to shorten it takes minutes.
+# A failing history is printed as it was found, of at most 25 steps: to shorten it takes minutes.
 BOUNDED = settings(
-    max_examples=30,
-    stateful_step_count=30,
+    stateful_step_count=25,
     phases=(Phase.generate,),
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -75,10 +74,10 @@ class Machine(RuleBasedStateMachine):
         assert list(broken_invariants(self.workspace.ledger.page(0, 100_000))) == []
 
 
-def run(machine: type[Machine], rules: str, refusals: str) -> None:
-    """Many short lives of the machine; each of these rules was accepted in one, and each refusal happened, else they
+def run(machine: type[Machine], rules: str, refusals: str, *, lives: int = 20) -> None:
+    """Some short lives of the machine; each of these rules was accepted in one, and each refusal happened, else they
     prove little."""
     machine.accepted, machine.refused = Counter(), Counter()
-    run_state_machine_as_test(machine, settings=BOUNDED)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine, settings=settings(BOUNDED, max_examples=lives))  # type: ignore[no-untyped-call]
     assert set(rules.split()) - set(machine.accepted) == set(), machine.accepted
     assert set(refusals.split()) - set(machine.refused) == set(), machine.refused

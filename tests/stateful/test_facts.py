@@ -173,8 +173,6 @@ class FactMachine(Machine):
     def what_is_listed_is_what_is_live(self) -> None:
         live = {fact for fact, row in self._rows().items() if row.status == "live"}
         assert {one.id for one in self.reading.list().facts} == live
-        said = [self.first[one][0] for one in live]
-        assert len(said) == len(set(said)), "the same is live twice"
 
     @invariant()
     def a_pair_has_one_conflict_and_one_who_lost_it_is_not_live(self) -> None:
@@ -191,4 +189,5 @@ def test_facts_and_conflicts_do_what_they_were_told_whatever_comes_next() -> Non
         FactMachine,
         "propose supersede retire restore keep keep_both reopen",
         "NothingChanged FactNotLive Refused ReviewerNeeded",
+        lives=10,
     )

@@ -41,6 +41,10 @@ class GrantMachine(Machine):
             self.rows[row.role, row.domain] = row.permission
         for role in ROLES:
             self._allow(role)
+        self.access.set_grant("ops", "coder", "write", By(ADA))
+        self.rows["coder", "ops"] = "write"
+        for _ in range(2):
+            self.propose_policy("coder", "ops")
 
     def _allow(self, role: str) -> None:
         """The rows that a domain begins with are the product's own choice: each machine begins without."""

@@ -12,8 +12,9 @@ from adapters.curation import Curation
 from adapters.ledger import By
 from adapters.review import Review
 from adapters.sessions import Sessions
-from domain.errors import ThtError
+from domain.errors import ReviewerNeeded, ThtError
 from domain.session import NewDecision
+from tests.oracle.histories import refusal
 from tests.stateful.machine import Machine, run
 
 PHASES: Any = st.sampled_from([f"F{number}" for number in range(1, 9)])
@@ -112,10 +113,17 @@ class SessionMachine(Machine):
         revision = {each.candidate.seq: each.candidate.revision for each in shown}.get(seq, "")
         if one.outcome == "promoted":
             before = self.workspace.ledger.head()
+            if reviewer not in PEOPLE:
+                assert isinstance(
+                    refusal(lambda: self.review.save_one("s", seq, revision, By(reviewer))), ReviewerNeeded
+                )
+                return
             assert self.review.save_one("s", seq, revision, By(reviewer)).already
             assert self.workspace.ledger.head() == before
             return
-        answer = self.tried(reviewer, lambda by: self.review.save_one("s", seq, revision, by), noted="promotion_refused")
+        answer = self.tried(
+            reviewer, lambda by: self.review.save_one("s", seq, revision, by), noted="promotion_refused"
+        )
         may = one.waits and reviewer in PEOPLE and reviewer != one.author
         assert isinstance(answer, ThtError) == (not may or self._choosing), (answer, one)
         if not isinstance(answer, ThtError):
