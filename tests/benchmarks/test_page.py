@@ -17,7 +17,7 @@ def test_scale_is_measured_printed_and_drawn(tmp_path: Path) -> None:
     command = [sys.executable, script, "--most", "1000", "--json", tmp_path / "scale.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "| rebuild every SQL view beside the old, µs an event |" in done.stdout
+    assert "| rebuild every SQL view beside the old, CPU µs an event |" in done.stdout
     (row,) = json.loads((tmp_path / "scale.json").read_text("utf-8"))["rows"]
     assert row["events"] >= 1_000
     assert all(value > 0 for value in row.values())

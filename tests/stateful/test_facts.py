@@ -1,5 +1,4 @@
-"""Facts of one topic and the conflicts between them, step by step: nothing is edited, nothing is lost, and what gave way
-says to what."""
+"""Facts of one topic and their conflicts, step by step: nothing is edited or lost, what gave way says to what."""
 
 from __future__ import annotations
 

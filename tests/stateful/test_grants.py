@@ -24,7 +24,7 @@ ADA, BO, TOOL = "human:ada", "human:bo", "tool:linter"
 
 
 class GrantMachine(Machine):
-    """`rows`: what a role may do in a domain, where somebody said so. `held`: policies that wait, with their proposer."""
+    """`rows`: what a role may do in a domain, where somebody said so. `held`: policies that wait, by whom."""
 
     @initialize()
     def begin(self) -> None:
@@ -122,4 +122,5 @@ def test_grants_do_what_they_were_told_whatever_comes_next() -> None:
         GrantMachine,
         "grant propose_policy propose_as_a_person activate",
         "NothingChanged ReviewerNeeded InsufficientMemoryPermission",
+        lives=10,
     )
