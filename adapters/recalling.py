@@ -164,7 +164,7 @@ class Recalling:
             voices["vector"] = f"unavailable: {heard.silent}"
             notices.append(f"answered without vectors: {heard.silent}" + (f" ({heard.hint})" if heard.hint else ""))
         return Answer(
-            tuple(with_records(seen.db, ranking.hits, asked.offset + 1)),
+            tuple(with_records(seen.db, ranking.hits, seen.scope, asked.offset + 1)),
             "all" if len(asked.kinds) > 1 else asked.kinds[0],
             asked.mode,
             asked.intent or "general",

@@ -12,7 +12,7 @@ from adapters.sessions import Sessions, load_memory, load_session
 from adapters.workspace import Workspace
 from domain import memory as memories
 from domain import promotion
-from domain.errors import NotACandidate, ReviewerNeeded, SelfReview, ThtError
+from domain.errors import InvalidInput, NotACandidate, ReviewerNeeded, SelfReview, ThtError
 from domain.event import Event
 from domain.memory import NUMBERING, NumberTaken, memory_stream
 from domain.promotion import Candidate
@@ -103,6 +103,16 @@ class Verdict:
     action: Literal["promote", "merge", "replace", "decline", "defer"]
     memory_id: str = ""
     reason: str = ""
+
+
+def _require_target(verdict: Verdict) -> None:
+    """InvalidInput for a merge into nothing: it would be a promotion that nobody decided."""
+    needed = verdict.action in ("merge", "replace")
+    if needed and not verdict.memory_id:
+        word = "merge into" if verdict.action == "merge" else "replace"
+        raise InvalidInput(f"name the memory to {word}", "or promote the candidate as a new one")
+    if verdict.memory_id and not needed:
+        raise InvalidInput(f"a verdict to {verdict.action} names no memory", "leave it out, or merge or replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +258,7 @@ class Review:
     def _settle(self, verdict: Verdict, by: By, token: str) -> Outcome:
         by = By(by.actor, by.role, verdict.reason or by.reason, "", by.dry_run)
         try:
+            _require_target(verdict)
             if verdict.action == "decline":
                 self.decline(verdict.session_id, verdict.seq, by, token=token, revision=verdict.revision)
                 return Outcome(verdict)

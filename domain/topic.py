@@ -9,7 +9,7 @@ from typing import Literal
 
 from domain.decay import standing
 from domain.erasure import TextErased
-from domain.errors import FactNotLive, NothingChanged, Refused, SupersessionLoop, UnknownFact
+from domain.errors import FactNotLive, InvalidInput, NothingChanged, Refused, SupersessionLoop, UnknownFact
 from domain.event import ERASED, Envelope, Event
 from domain.ids import short_id, slug_of
 from domain.text import same_actor
@@ -211,6 +211,8 @@ def link(fact: Fact, to: str, kind: LinkKind, weight: float) -> FactLinked:
     """A link by hand. NothingChanged when it is there with this weight."""
     if fact.fact_id == to:
         raise Refused(f"{to} cannot be linked to itself", "name two different facts")
+    if not 0 <= weight <= 1:  # false for what is no number as well
+        raise InvalidInput(f"a link's weight is a number from 0 to 1, not {weight!r}")
     require_live(fact)
     wanted = Link(to=to, kind=kind, weight=weight)
     if wanted in fact.links:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from domain.ids import slug_of
@@ -170,6 +170,29 @@ def nominate(db: sqlite3.Connection, text: str, limit: int) -> list[tuple[str, s
         f"SELECT id, content FROM ({ranked(TEXT)}) CROSS JOIN {FACTS} ON position = number WHERE status = 'live'"
     )
     return [(str(row["id"]), str(row["content"])) for row in filled(db, TEXT, statement, query, (), limit)]
+
+
+def as_seen(db: sqlite3.Connection, facts: Sequence[FactRow], scope: Scope) -> list[FactRow]:
+    """The facts without the ids of others in closed domains: a source or a successor tells that it is there."""
+    if not scope.limited:
+        return list(facts)
+    named = {one for fact in facts for one in (*fact.sources, fact.superseded_by, fact.corrects) if one}
+    closed = closed_among(db, named, scope)
+    return [
+        replace(
+            fact,
+            sources=tuple(one for one in fact.sources if one not in closed),
+            superseded_by="" if fact.superseded_by in closed else fact.superseded_by,
+            corrects="" if fact.corrects in closed else fact.corrects,
+        )
+        for fact in facts
+    ]
+
+
+def closed_among(db: sqlite3.Connection, ids: Collection[str], scope: Scope) -> frozenset[str]:
+    """Those of some ids that are facts in a domain which is closed to the reader."""
+    found = facts_of(db, sorted(ids)) if scope.limited else {}
+    return frozenset(one for one, fact in found.items() if not scope.sees(fact.domain))
 
 
 def facts_of(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, FactRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from domain.erasure import TextErased
@@ -18,6 +18,7 @@ from domain.policy_events import (
     PolicyProposed,
     PolicySuperseded,
 )
+from projections.fact_queries import closed_among
 from projections.scope import Scope
 from projections.view import View
 
@@ -197,7 +198,15 @@ def list_policies(
     values = (status, domain, *domains)
     total: int = db.execute(f"SELECT count(*) FROM {POLICIES} {where}", values).fetchone()[0]
     rows = db.execute(f"SELECT * FROM {POLICIES} {where} ORDER BY position LIMIT ? OFFSET ?", (*values, limit, offset))
-    return [_policy(row) for row in rows.fetchall()], total
+    return as_seen(db, [_policy(row) for row in rows.fetchall()], scope), total
+
+
+def as_seen(db: sqlite3.Connection, found: Sequence[PolicyRow], scope: Scope) -> list[PolicyRow]:
+    """Without the ids of facts in domains that are closed to the reader."""
+    closed = closed_among(db, {one for policy in found for one in policy.derived_from}, scope)
+    return [
+        replace(policy, derived_from=tuple(one for one in policy.derived_from if one not in closed)) for policy in found
+    ]
 
 
 def active_policies(db: sqlite3.Connection, scope: Scope, repo: str = "") -> list[PolicyRow]:

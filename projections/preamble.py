@@ -108,7 +108,7 @@ def _matching(
     if len(task.strip()) < TASK_FROM:
         return []
     asked = Question(task, Wanted(at), scope, "keyword", ("fact",), LOOKED_AT, repo=repo, curves=curves)
-    return [one.record for one in with_records(db, rank(db, asked).hits) if isinstance(one.record, FactRow)]
+    return [one.record for one in with_records(db, rank(db, asked).hits, scope) if isinstance(one.record, FactRow)]
 
 
 def fitting(matching: Sequence[FactRow]) -> list[FactRow]:

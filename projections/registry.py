@@ -199,14 +199,7 @@ def _become(db: sqlite3.Connection, memory_id: str, status: str, successor: str 
     ended_at = "" if status == "live" else iso_utc(envelope.at)
     db.execute(
         f"UPDATE {MEMORIES} SET status = ?, successor = ?, status_by = ?, status_reason = ?, ended_at = ? WHERE id = ?",
-        (
-            status,
-            successor,
-            envelope.actor,
-            envelope.reason,
-            "" if status == "live" else iso_utc(envelope.at),
-            memory_id,
-        ),
+        (status, successor, envelope.actor, envelope.reason, ended_at, memory_id),
     )
     _touch(db, memory_id, envelope)
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import core_schema
 
 from adapters.mcp.call import Call
-from adapters.retrying import KEY_LIMIT
 from adapters.mcp.failing import error_json, failure_json, invalid
 from adapters.mcp.quoting import answer_text, shown
+from adapters.retrying import KEY_LIMIT
 from domain.errors import ThtError
 
 Limit = Annotated[int, Field(ge=1, le=50, description="How many at most.")]

@@ -107,12 +107,14 @@ def _domains(workspace: Workspace, envelope: Envelope) -> tuple[str, ...] | None
     prefix, _, rest = envelope.stream.partition("/")
     if prefix in WITHOUT_DOMAIN:
         return ()
-    found = _bound(workspace.file.db, prefix, rest) or (str(getattr(envelope.event, "domain", "")),)
-    return found if all(found) else None
+    found = _bound(workspace.file.db, prefix, rest)
+    if not found and prefix in ("policy", "belief"):
+        found = (str(getattr(envelope.event, "domain", "")),)  # the view has parked it; who made it says where
+    return found if found and all(found) else None
 
 
 def _bound(db: sqlite3.Connection, prefix: str, rest: str) -> tuple[str, ...]:
-    """The domains that a stream is bound to; "" for one that is not known (yet), () when nothing is known."""
+    """The domains that a stream is bound to; "" for one that is not known, () when nothing is known."""
     if prefix == "topic":
         return (rest.rpartition("/")[0],)
     if prefix == "domain":

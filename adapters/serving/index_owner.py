@@ -111,7 +111,7 @@ def _ask_held(handle: Handle, method: str, args: tuple[Any, ...], named: dict[st
 
 
 class Handle(stand_in("Held", lambda handle, *asked: _ask_held(handle, *asked))):  # type: ignore[misc]
-    """The index that a `HeldStore` holds, as one of its users has it until it is replaced; closing it closes nothing."""
+    """The index that a `HeldStore` holds, as one of its users has it, until it is replaced; closing it does nothing."""
 
     def __init__(self, store: HeldStore, opened: int) -> None:
         self.store, self.opened = store, opened

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from projections import registry
-from projections.fact_queries import FactRow, facts_of
+from projections.fact_queries import FactRow, as_seen, facts_of
 from projections.recall.engine import Hit
 from projections.record import Record
+from projections.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,10 @@ class Shown:
         return told | ({"why": self.hit.why.as_json()} if explain else {})
 
 
-def with_records(db: sqlite3.Connection, hits: Sequence[Hit], first_rank: int = 1) -> list[Shown]:
-    """Each hit with its record, in their order."""
-    facts = facts_of(db, [hit.candidate.id for hit in hits if hit.candidate.kind == "fact"])
+def with_records(db: sqlite3.Connection, hits: Sequence[Hit], scope: Scope, first_rank: int = 1) -> list[Shown]:
+    """Each hit with its record, as the reader may see it, in their order."""
+    found = facts_of(db, [hit.candidate.id for hit in hits if hit.candidate.kind == "fact"])
+    facts = {one.id: one for one in as_seen(db, list(found.values()), scope)}
     shown = []
     for rank, hit in enumerate(hits, first_rank):
         if hit.candidate.kind == "fact":

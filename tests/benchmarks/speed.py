@@ -1,6 +1,6 @@
 """The speed table: each row a ratio within one run, so that it holds on a slow machine and a fast one.
 
-    python tests/benchmarks/speed.py [--sizes 1000,10000,100000] [--without-mem0] [--json OUT]
+    python tests/benchmarks/speed.py [--sizes 1000,10000,100000] [--parts views,facts] [--without-mem0] [--json OUT]
 
 Sizes are events for the views, memories or facts for index and search. Not a test: nothing fails here, figures are
 printed beside their goals, and how long each part took.
@@ -44,6 +44,8 @@ from tests.benchmarks.vectors import index_row
 __all__ = ["Row", "timed"]
 
 QUESTIONS = 60
+PARTS = ("append", "views", "commands", "memories", "facts")
+COMMANDS_AT = 1_000  # events of the workspace that commands are run in
 MEM0_ADDS = 100
 MOST_MEMORIES = 10_000  # above that their history takes longer to make than all that is measured
 ASKER = By("agent:reader", dry_run=True)
@@ -249,28 +251,45 @@ class Run:
 
     sizes: Sequence[int]
     folder: Path
+    parts: Sequence[str]
     with_mem0: bool
     rows: list[Row] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def all(self) -> None:
         print(HEADING)
+        parts = {"append": self.appends, "views": self.views, "commands": self.commands}
+        parts |= {"memories": self.memories, "facts": self.facts}
+        for name in self.parts:
+            parts[name]()
+        self.part("growth", growth(self.rows))
+
+    def appends(self) -> None:
         self.part("append", append_rows(self.folder))
+
+    def views(self) -> None:
         for size in self.sizes:
-            self.part(f"views, {size:,} events", self.views(size))
-        homes = [self.home("events", size) for size in self.sizes]
-        if len(homes) > 1:
+            self.part(f"views, {size:,} events", views_of(self.home("events", size), size))
+        if len(self.sizes) > 1:
+            homes = [self.home("events", size) for size in self.sizes]
             self.part("memory of a views rebuild", memory_rows(homes[0], homes[-1], (self.sizes[0], self.sizes[-1])))
-        self.part("commands", command_rows(homes[0]))
+
+    def commands(self) -> None:
+        home = self.home("commands", COMMANDS_AT)
+        make_workspace(home, COMMANDS_AT).close()
+        self.part("commands", command_rows(home))
+
+    def memories(self) -> None:
         for size in self.sizes:
             if size <= MOST_MEMORIES:  # each comes with ten events
-                self.part(f"memories, {size:,}", self.memories(size))
+                self.part(f"memories, {size:,}", memories_of(self.home("memories", size), size))
+
+    def facts(self) -> None:
         started = time.perf_counter()
         mem0 = mem0_times() if self.with_mem0 else None
         self.took("mem0", started)
         for size in self.sizes:
-            self.part(f"facts, {size:,}", self.facts(size, mem0))
-        self.part("growth", growth(self.rows))
+            self.part(f"facts, {size:,}", facts_of(self.home("facts", size), size, mem0))
 
     def part(self, name: str, found: Iterable[Row]) -> None:
         started = time.perf_counter()
@@ -286,20 +305,23 @@ class Run:
     def home(self, what: str, size: int) -> Path:
         return self.folder / f"{what}-{size}"
 
-    def views(self, size: int) -> Iterator[Row]:
-        with make_workspace(self.home("events", size), size) as workspace:
-            yield from view_rows(workspace, size)
 
-    def memories(self, size: int) -> Iterator[Row]:
-        with make_workspace(self.home("memories", size), size * EVENTS_A_SESSION) as workspace:
-            workspace.caught_up()
-            yield from index_rows(workspace, size)
-            yield from search_rows(workspace, size)
+def views_of(home: Path, size: int) -> Iterator[Row]:
+    with make_workspace(home, size) as workspace:
+        yield from view_rows(workspace, size)
 
-    def facts(self, size: int, mem0: Mem0 | None) -> Iterator[Row]:
-        with make_facts(self.home("facts", size), size) as workspace:
-            yield from fact_rows(workspace, size, mem0)
-            yield from vectors.fact_rows(workspace, size)
+
+def memories_of(home: Path, size: int) -> Iterator[Row]:
+    with make_workspace(home, size * EVENTS_A_SESSION) as workspace:
+        workspace.caught_up()
+        yield from index_rows(workspace, size)
+        yield from search_rows(workspace, size)
+
+
+def facts_of(home: Path, size: int, mem0: Mem0 | None) -> Iterator[Row]:
+    with make_facts(home, size) as workspace:
+        yield from fact_rows(workspace, size, mem0)
+        yield from vectors.fact_rows(workspace, size)
 
 
 def main() -> None:
@@ -307,11 +329,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the rows")
     parser.add_argument("--sizes", default="1000,10000,100000", help="events, memories or facts, comma-separated")
     parser.add_argument("--without-mem0", action="store_true", help="do not install and measure mem0")
+    parser.add_argument("--parts", default=",".join(PARTS), help="comma-separated; all without it: %(default)s")
     options = parser.parse_args()
+    parts = options.parts.split(",")
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"--parts: {', '.join(sorted(unknown))}, where {', '.join(PARTS)} are known")
     for name in [name for name in os.environ if name.startswith("THT_")]:
         del os.environ[name]  # what is measured is what is configured here
     with tempfile.TemporaryDirectory() as folder:
-        run = Run([int(size) for size in options.sizes.split(",")], Path(folder), not options.without_mem0)
+        sizes = [int(size) for size in options.sizes.split(",")]
+        run = Run(sizes, Path(folder), parts, not options.without_mem0)
         run.all()
     if options.json:
         found = {"rows": [asdict(row) for row in run.rows], "seconds": run.seconds}

@@ -174,3 +174,30 @@ def holding(text: bytes) -> list[str]:
     """The files of the home that hold these bytes."""
     home = Path(os.environ["THT_HOME"])
     return sorted(path.name for path in home.rglob("*") if path.is_file() and text in path.read_bytes())
+
+
+def test_no_id_of_a_closed_fact_is_told_by_what_names_it(tht: Tht, closed: dict[str, str]) -> None:
+    """S-54: as source, successor or end of a link, in lists, pages, histories and policies."""
+    tht.json("fact", "link", closed["open"], closed["linked"], *ADA)
+    cited = propose(tht, "the rota follows the pay", "rota", "--source", closed["later"], *ADA)
+    tht.json("fact", "supersede", closed["open"], "--by", closed["linked"], *ADA)
+    derived = ("--domain", "rota", "--from", closed["later"], *ADA)
+    policy = str(tht.json("policy", "propose", "Read the rota before you sail.", *derived)["policy_id"])
+    for command in (
+        ("fact", "list", "--status", "all"),
+        ("fact", "show", closed["open"]),
+        ("fact", "show", cited),
+        ("fact", "history", closed["open"]),
+        ("fact", "history", cited),
+        ("fact", "search", "rota pay", "--mode", "keyword"),
+        ("policy", "list"),
+        ("policy", "show", policy),
+    ):
+        told = texts(tht.json(*command, *QA))
+        assert not [name for name in ("later", "linked") if closed[name] in told], (command, told)
+        whole = texts(tht.json(*command, *ADA))
+        assert closed["later"] in whole or closed["linked"] in whole, command
+
+
+def test_a_weight_that_is_no_number_is_refused(tht: Tht, closed: dict[str, str]) -> None:
+    assert tht.refused("fact", "link", closed["later"], closed["open"], "--weight", "nan", *ADA, code=2) == "InvalidInput"

@@ -240,3 +240,32 @@ def test_more_names_can_be_allowed_but_no_addresses(home: Path) -> None:
 def test_a_second_server_of_the_workspace_is_refused(server: Server) -> None:
     with pytest.raises(ServingUnavailable, match="runs"):
         Services(settings(server.home))
+
+
+@pytest.mark.parametrize("broken", [b"= broken", b"\xff\xfe", b"[a]\nb = 1\n", b"a = 1"])
+def test_tokens_that_cannot_be_read_are_a_refusal_in_words(server: Server, coder: Caller, broken: bytes) -> None:
+    path = server.home / "default" / "tokens.toml"
+    good = path.read_bytes()
+    path.write_bytes(broken)
+    for answer in (coder.post(CALL), server.client.post("/login", data={"token": coder.headers["authorization"][7:]})):
+        assert (answer.status_code, answer.json()["error"]["type"]) == (503, "ServingUnavailable")
+        assert "tokens" in answer.json()["error"]["message"]
+        assert str(server.home) not in answer.text
+        assert answer.headers["content-security-policy"]
+    for headers in ({}, coder.headers):
+        health = server.client.get("/healthz", headers=headers)
+        assert (health.status_code, health.json()["status"]) == (503, "broken")
+        assert "cannot be read" in health.json()["tokens"]["problem"]
+    path.write_bytes(good)
+    assert coder.post(CALL).status_code == 200
+    assert server.client.get("/healthz").json()["status"] == "ok"
+
+
+def test_over_mcp_a_body_may_be_as_large_as_elsewhere(home: Path) -> None:
+    services = Services(settings(home, mcp=True))
+    with TestClient(create_app(services), base_url=BASE, client=("127.0.0.1", 50000)) as client:
+        coder = Server(home, services, client).caller("agent:coder-1")
+        headers = {**coder.headers, "accept": "application/json, text/event-stream"}
+        for size, status in ((1_500_000, 200), (services.body_limit, 413)):
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": {"x": "a" * size}}}
+            assert client.post("/mcp", json=ping, headers=headers).status_code == status

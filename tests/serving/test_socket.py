@@ -212,3 +212,38 @@ def test_only_the_ports_methods_can_be_asked(served: Path, method: str) -> None:
     with pytest.raises(IndexUnavailable):
         fresh.line.ask("index", method)  # type: ignore[attr-defined]
     fresh.close()
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_what_was_begun_in_one_generation_does_not_go_on_in_the_next(tmp_path: Path, far: bool) -> None:
+    held = HeldStore(tmp_path / "index", EdgeStore(tmp_path / "index", wait=0.1))
+    answering = IndexSocket(tmp_path / "s", held)
+    store = connect(tmp_path / "s", 1.0) if far else held
+    assert store is not None
+    try:
+        first = store.begin(4)
+        first.save_checkpoint(CHECKPOINT)
+        store.swap(first)
+        index = store.current()
+        assert index is not None
+        index.upsert([point(1)])
+        fresh = store.begin(4)  # tht index rebuild, meanwhile
+        fresh.upsert([point(2), point(3)])
+        fresh.save_checkpoint(CHECKPOINT)
+        store.swap(fresh)
+        for write in (
+            lambda: index.upsert([point(4)]),
+            lambda: index.delete_refs(["memory:mem-0002"]),
+            lambda: index.save_checkpoint(Checkpoint(99, "bb", "f", "hash", 1)),
+        ):
+            with pytest.raises(IndexUnavailable, match="replaced meanwhile"):
+                write()
+        assert not store.is_current(index)  # type: ignore[attr-defined]
+        with store.current() as now:  # type: ignore[union-attr]
+            assert store.is_current(now)  # type: ignore[attr-defined]
+            assert now.checkpoint() == CHECKPOINT
+            assert {payload["ref"] for payload in now.scan()} == {"memory:mem-0002", "memory:mem-0003"}
+        index.close()
+    finally:
+        answering.close()
+        held.close()

@@ -6,16 +6,25 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adapters.serving.feed import Feed, Notice
+from adapters.serving.feed import Feed, Notice, _domains, notices
+from adapters.serving.identity import SESSION_SECONDS, Door, Identity, Sessions
+from adapters.tokens import Tokens
+from adapters.workspace import open_workspace
+from domain.belief import BeliefFormed
 from domain.errors import InvalidInput
 from projections.scope import Reader, Scope
+from tests.golden.samples import samples
+from tests.serving.conftest import BASE
+from tests.web.world import build
 
 if TYPE_CHECKING:
-    from tests.serving.conftest import Caller, Live, Start
+    from tests.serving.conftest import Caller, Live, Server, Start
 
 from adapters.serving.watch import start_position
 
@@ -165,3 +174,66 @@ def test_a_notice_is_for_whom_all_its_domains_are_open() -> None:
     assert notice(1, whole=True).visible(free)
     assert notice(1, owner="agent:coder-1").visible(limited)
     assert not notice(1, owner="agent:coder-2").visible(free)
+
+
+CLOSED = Scope(Reader("agent:coder-1", "coder"), opened=frozenset())
+
+
+def test_whoever_sees_no_domain_is_told_only_of_what_has_none(home: Path, tmp_path: Path) -> None:
+    bound = {"topic", "conflict", "belief", "policy", "domain", "upkeep"}
+    build(tmp_path / "world")
+    told: set[str] = set()
+    with open_workspace(tmp_path / "world", "default") as workspace:
+        for one, envelope in zip(notices(workspace, 0), workspace.ledger.page(0, 500), strict=True):
+            prefix = envelope.stream.partition("/")[0]
+            told.add(prefix)
+            assert one.visible(Scope(Reader("human:ada"))) or one.owner
+            if prefix in bound:
+                assert not one.visible(CLOSED), one
+            elif not one.owner:
+                assert one.visible(CLOSED), one
+            if prefix == "belief":
+                assert one.domains
+                assert one.visible(Scope(CLOSED.reader, opened=frozenset(one.domains)))
+    assert told >= bound
+    with open_workspace(home, "default") as workspace:  # where no view knows what the events are about
+        for envelope in samples():
+            prefix = envelope.stream.partition("/")[0]
+            told.add(prefix)
+            found = _domains(workspace, envelope)
+            assert found is None or bool(found) == (prefix in bound), envelope
+            if isinstance(envelope.event, BeliefFormed):
+                assert found == (envelope.event.domain,)
+    assert told == {*bound, "session", "memory", "numbering", "notes", "hot", "reads"}
+
+
+def test_a_stream_ends_when_its_browser_logs_out(server: Server) -> None:
+    csrf = server.login()
+    services = server.services
+    identity = services.door.sessions.find(server.client.cookies[services.door.cookie])
+    assert identity is not None
+    begun = Event()
+
+    async def listen() -> int:
+        count = 0
+        async for _ in services.watchers.stream(identity, 0, frozenset()):
+            count += 1
+            begun.set()
+        return count
+
+    assert server.client.portal is not None
+    listening = server.client.portal.start_task_soon(listen)
+    assert begun.wait(10.0)
+    server.client.post("/logout", data={"csrf": csrf}, headers={"origin": BASE})
+    assert listening.result(5.0) >= 1  # at once, not with the next heartbeat
+
+
+def test_a_stream_does_not_outlive_its_session(home: Path) -> None:
+    now = [0.0]
+    door = Door(Tokens(home / "default" / "tokens.toml"), Sessions(lambda: now[0]), "c")
+    identity = door.sessions.find(door.sessions.begin(Identity("human:ada")))
+    assert identity is not None
+    now[0] = SESSION_SECONDS - 1
+    assert door.still_holds(identity)  # and asking prolongs nothing
+    now[0] = SESSION_SECONDS
+    assert not door.still_holds(identity)

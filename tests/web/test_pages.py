@@ -230,3 +230,22 @@ def test_the_audit_is_filtered_and_paged(ada: Browser) -> None:
     assert set(re.findall(r'· <span class="n">(\d+)</span>', first)).isdisjoint(
         re.findall(r'· <span class="n">(\d+)</span>', second)
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [
+        (f"{SETTINGS}?q=gateway&mode=psychic", "hybrid, semantic, keyword"),
+        (f"{SETTINGS}?mode=psychic", "hybrid, semantic, keyword"),
+        (f"{SETTINGS}?q=gateway&kind=rumour", "fact, memory, all"),
+        (f"{SETTINGS}?status=liv", "live, superseded, retired, erased, all"),
+        ("/registry?status=liv", "live, merged"),
+        ("/sessions?status=ajar", "all, open, closed"),
+        (f"{SETTINGS}/policies?status=liv", "active, held"),
+        (f"{SETTINGS}/conflicts?state=liv", "open, moot"),
+    ],
+)
+def test_what_a_list_cannot_be_asked_for_is_said_with_what_it_can(ada: Browser, path: str, known: str) -> None:
+    answer = ada.get(path)
+    assert answer.status_code == 422
+    assert known in error_in(answer.text)

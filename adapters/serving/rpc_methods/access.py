@@ -124,7 +124,11 @@ def set_all(call: Call, params: SetAll) -> dict[str, Any]:
             if not isinstance(error, Unavailable):
                 log.exception("memory_access_grant.upsertAll: a fault of tht")
             stopped = Unavailable("an earlier row could not be set, so this one was not tried", "set it again")
-            told = error if isinstance(error, ThtError) else Unavailable("this is a fault of tht", "the server's log says more")
+            told = (
+                error
+                if isinstance(error, ThtError)
+                else Unavailable("this is a fault of tht", "the server's log says more")
+            )
             outcomes.append(_failed(row, told))
     return {"outcomes": outcomes, "failed": sum("error" in one for one in outcomes)}
 
