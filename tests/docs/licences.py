@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "thoth-memory"
-EXTRAS = ("", "serve", "postgres", "semantic", "test")  # "" is what everybody gets
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = ("", *_PROJECT["optional-dependencies"])  # "" is what everybody gets
 
 PERMISSIVE = frozenset(
     {
@@ -122,8 +123,8 @@ def needed(extra: str) -> set[str]:
 
 def _requirements(name: str, extra: str) -> Iterator[Requirement]:
     if name == OURS:  # what is installed of it may be an older state
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        yield from map(Requirement, project["optional-dependencies"][extra] if extra else project["dependencies"])
+        own = _PROJECT["optional-dependencies"][extra] if extra else _PROJECT["dependencies"]
+        yield from map(Requirement, own)
         return
     try:
         lines = distribution(name).requires or []
