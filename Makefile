@@ -28,8 +28,8 @@ demo: $(VENV)/.semantic  ## install and run the main job on an example, each ste
 test: $(VENV)/.test  ## the whole test suite, with the contract on the direction of imports (tests/test_layers.py)
 	$(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) $(PYTEST_ARGS)
 
-test-long: $(VENV)/.test  ## kills at every single step of writing, 300 rounds of the storm, all 762 sessions on PostgreSQL
-	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash tests/faults tests/server $(PYTEST_ARGS)
+test-long: $(VENV)/.test  ## kills at every single step of writing, 300 rounds of the storm, all 762 sessions on PostgreSQL, each Python at hand
+	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash tests/faults tests/packaging tests/server $(PYTEST_ARGS)
 
 lint: $(VENV)/.test  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -47,6 +47,7 @@ bench: $(VENV)/.test  ## measure quality and speed into build/*.json: most of an
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
 	$(BIN)/python tests/benchmarks/upkeep.py --json build/upkeep.json
 	$(BIN)/python tests/benchmarks/serving.py > build/serving.json
+	$(BIN)/python tests/benchmarks/scale.py --json build/scale.json && $(BIN)/python tests/benchmarks/page.py build > build/bench.md
 
 clean:  ## remove all that make made, the .venv too
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -39,6 +39,7 @@ from tests.oracle.knowledge_histories import HISTORIES, VERBS, History, Op, told
 from tests.oracle.knowledge_oracle import Data
 from tests.oracle.knowledge_words import missed
 from tests.oracle.test_views import digests
+from tests.oracle.timeline import check_timeline
 
 EXAMPLES = settings(suppress_health_check=list(HealthCheck))
 PERSON = Reader("human:ada")
@@ -70,6 +71,7 @@ def test_the_views_say_what_the_oracle_says() -> None:
             check_facts(history.workspace.file.db, events)
             check_upkeep(history.workspace.file.db, events)
             check_people(history.workspace.file.db, events)
+            check_timeline(history.workspace.file.db, events)
             check_rules(events)
             check_replay(history)
             accepted.update(history.accepted)

@@ -27,6 +27,8 @@ from projections.registry import RegistryView
 from projections.view import View, ViewsFile
 from tests.oracle import oracle
 from tests.oracle.histories import HISTORIES, History, Op, events_of, hasty_workspace
+from tests.oracle.knowledge_histories import told
+from tests.oracle.timeline import check_timeline
 
 EXAMPLES = settings(suppress_health_check=list(HealthCheck))
 
@@ -72,6 +74,7 @@ def check_everything(workspace: Workspace) -> None:
     check_sessions(workspace, oracle.sessions(events))
     check_previews(workspace, oracle.sessions(events))
     check_registry(workspace, oracle.memories(events), oracle.sessions(events))
+    check_timeline(workspace.file.db, told(workspace))
     assert Health(workspace).verify(with_index=False).findings == ()
     before = digests(workspace.file)
     workspace.rebuild_views()
