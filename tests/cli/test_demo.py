@@ -83,4 +83,4 @@ def test_with_the_packaged_model_memories_are_found_by_meaning(bench: Bench, mon
     (search,) = (
         one for step in told["steps"] for one in step["commands"] if one["command"][1:3] == ["memory", "search"]
     )
-    assert "vector" in search["output"]
+    assert "meaning #1" in search["output"]
