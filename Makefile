@@ -60,8 +60,8 @@ $(VENV)/.semantic: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt $(VENV)/pyvenv.cfg
-	@echo "Installing thoth-memory[semantic,serve,postgres,test] into $(VENV): some minutes the first time"
-	@$(PIP) --editable '.[semantic,serve,postgres,test]'
+	@echo "Installing thoth-memory[semantic,multilingual,serve,postgres,test] into $(VENV): some minutes the first time"
+	@$(PIP) --editable '.[semantic,multilingual,serve,postgres,test]'
 	@touch $@ $(VENV)/.semantic
 
 $(VENV)/pyvenv.cfg:
