@@ -261,7 +261,7 @@ def _decay(candidate: Candidate, now: datetime, curves: Mapping[str, Curve]) -> 
     """What age leaves of a fact. A memory was approved by a person and holds until one retires it."""
     if not candidate.memory_type:
         return 1.0
-    age = hours_between(datetime.fromisoformat(candidate.active_at), now)
+    age = math.floor(hours_between(datetime.fromisoformat(candidate.active_at), now))  # whole: no order from seconds
     return recall_factor(candidate.memory_type, age, curves)
 
 

@@ -31,4 +31,5 @@ def within(candidate: Candidate, window: Window) -> bool:
 
 def recency(candidate: Candidate, now: datetime) -> float:
     """1 for what was said just now, 1/e after a month of 30 days."""
-    return math.exp(-max(0.0, hours_between(datetime.fromisoformat(candidate.active_at), now)) / MONTH)
+    hours = math.floor(hours_between(datetime.fromisoformat(candidate.active_at), now))
+    return math.exp(-max(0, hours) / MONTH)
