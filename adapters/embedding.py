@@ -79,6 +79,8 @@ class SentenceTransformerEmbedder(Embedder):
 
     @property
     def fingerprint(self) -> Fingerprint:
+        if (known := self._fingerprint) is not None:
+            return known  # without waiting for a thread that loads the model or embeds: status and health ask for it
         with self._translated():
             if self._fingerprint is None:
                 self._fingerprint = self._read_fingerprint()

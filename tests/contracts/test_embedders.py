@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
@@ -103,6 +105,13 @@ class TestEveryEmbedder:
         query = embedder.embed_query("Finally the zebra signs the treaty")
         scores = [_dot(query, vector) for vector in embedder.embed_documents(chunks)]
         assert scores.index(max(scores)) == len(chunks) - 1
+
+    def test_who_asks_for_the_fingerprint_waits_for_nobody_that_embeds(self, embedder: Embedder) -> None:
+        """Status and health ask for it while a thread loads the model, which can take a minute."""
+        known = embedder.fingerprint
+        lock = getattr(embedder, "_lock", None)
+        with lock if lock is not None else nullcontext(), ThreadPoolExecutor(1) as other:
+            assert other.submit(lambda: embedder.fingerprint).result(timeout=5) == known
 
     def test_the_fingerprint_makes_the_same_embedder_again(self, embedder: Embedder) -> None:
         again = embedder_from(embedder.fingerprint.model)
