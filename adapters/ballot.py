@@ -13,10 +13,12 @@ from adapters.review import Outcome, Preview, Review, Shown, Verdict
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from domain.errors import ThtError
-from domain.promotion import Reviewer, candidates
+from domain.promotion import Reviewer, candidate_at, candidates, require_revision
 from domain.session_events import Decided
 
 Action = Literal["promote", "merge", "replace", "decline", "defer", "edit", "leave"]
+
+Decision = Literal["promote", "merge", "replace", "decline", "defer", "edit"]
 
 ACTIONS: tuple[Action, ...] = ("promote", "merge", "replace", "decline", "defer", "edit", "leave")
 
@@ -128,6 +130,22 @@ def submit(
     return results
 
 
+def submit_unseen(
+    workspace: Workspace, session_id: str, seq: int, seen: str, action: Decision, memory_id: str, by: By, token: str
+) -> Result:
+    """What has changed since a reviewer saw it as revision `seen`, put before the gate, which says why not.
+
+    Nothing is edited that was not seen as it is.
+    """
+    if action != "edit":
+        return _decide(workspace, [Verdict(session_id, seq, seen, action, memory_id, by.reason)], by, token)
+    try:
+        require_revision(candidate_at(Sessions(workspace).get(session_id), seq), seen)
+    except ThtError as error:
+        return Result(_failed_line(f"{session_id} seq {seq}", error), True, seq)
+    raise AssertionError(f"seq {seq} has not changed since it was seen")
+
+
 def _submit_one(workspace: Workspace, ballot: Ballot, item: Item, by: By, token: str) -> Result:
     reason = item.reason or by.reason
     if item.action == "edit":
@@ -155,7 +173,7 @@ def _edit(workspace: Workspace, ballot: Ballot, item: Item, by: By, token: str) 
     except ThtError as error:
         if error.exit_code == 3:
             raise
-        return Result(f"{what}: FAILED, {error.type}: {error.message}", True, item.seq)
+        return Result(_failed_line(what, error), True, item.seq)
     seq = next(one.event.seq for one in recorded.envelopes if isinstance(one.event, Decided))
     if by.dry_run:
         return Result(f"{what}: would be edited", False, item.seq)
@@ -176,8 +194,7 @@ def outcome_line(outcome: Outcome, *, dry_run: bool = False) -> str:
     verdict = outcome.verdict
     what = f"{verdict.session_id} seq {verdict.seq}"
     if outcome.error:
-        hint = f" ({outcome.error.hint})" if outcome.error.hint else ""
-        return f"{what}: FAILED, {outcome.error.type}: {outcome.error.message}{hint}"
+        return _failed_line(what, outcome.error)
     if dry_run:
         return f"{what}: would {verdict.action}"
     done = {
@@ -188,3 +205,8 @@ def outcome_line(outcome: Outcome, *, dry_run: bool = False) -> str:
         "defer": "deferred, it stays in the queue",
     }[verdict.action]
     return f"{what}: {done}" + (", decided before" if outcome.already else "")
+
+
+def _failed_line(what: str, error: ThtError) -> str:
+    hint = f" ({error.hint})" if error.hint else ""
+    return f"{what}: FAILED, {error.type}: {error.message}{hint}"

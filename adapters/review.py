@@ -229,10 +229,13 @@ class Review:
             session_id, lambda session: promotion.decline(session, seq, by.reason, reviewer, revision), by, command
         )
 
-    def defer(self, session_id: str, seq: int, by: By, *, token: str = "") -> Committed:
+    def defer(self, session_id: str, seq: int, by: By, *, token: str = "", revision: str = "") -> Committed:
+        """For later. With the revision that was shown, what came to it since is not deferred unseen."""
         reviewer = require_reviewer(self.workspace, by, token)
         command = ("memory.defer", session_id, seq)
-        return self._decide(session_id, lambda session: promotion.defer(session, seq, by.reason, reviewer), by, command)
+        return self._decide(
+            session_id, lambda session: promotion.defer(session, seq, by.reason, reviewer, revision), by, command
+        )
 
     def close(self, session_id: str, by: By) -> Committed:
         """End F8 when nothing is left to decide."""
@@ -263,7 +266,7 @@ class Review:
                 self.decline(verdict.session_id, verdict.seq, by, token=token, revision=verdict.revision)
                 return Outcome(verdict)
             if verdict.action == "defer":
-                self.defer(verdict.session_id, verdict.seq, by, token=token)
+                self.defer(verdict.session_id, verdict.seq, by, token=token, revision=verdict.revision)
                 return Outcome(verdict)
             saved = self.save_one(
                 verdict.session_id,

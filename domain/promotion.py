@@ -171,14 +171,15 @@ def admit(session: Session, seq: int, revision: str, reviewer: Reviewer) -> tupl
     candidate = candidate_at(session, seq)
     if candidate.refusal:
         raise NotACandidate(f"seq {seq} cannot become a memory: {candidate.refusal}")
-    _require_revision(candidate, revision)
+    require_revision(candidate, revision)
     own = candidate.written_by(reviewer.actor)
     if own and not reviewer.allow_self:
         raise SelfReview(f"{reviewer.actor} wrote seq {seq}: who proposes does not approve")
     return candidate, own
 
 
-def _require_revision(candidate: Candidate, revision: str) -> None:
+def require_revision(candidate: Candidate, revision: str) -> None:
+    """StaleCandidate when what the reviewer saw is not what is recorded now."""
     if revision != candidate.revision:
         where = f"seq {candidate.seq} of {candidate.session_id}"
         raise StaleCandidate(
@@ -262,14 +263,17 @@ def decline(session: Session, seq: int, reason: str, reviewer: Reviewer, revisio
         raise NothingChanged(f"seq {seq} was declined already, by {before.by}")
     candidate = _not_promoted(session, seq)
     if revision:
-        _require_revision(candidate, revision)
+        require_revision(candidate, revision)
     marker = MemoryPromotionDeclined(seq=seq, detail=f"seq:{seq}", covers=candidate.covers, reason=reason)
     return _decided(session, candidate, marker)
 
 
-def defer(session: Session, seq: int, reason: str, reviewer: Reviewer) -> tuple[Event, ...]:
+def defer(session: Session, seq: int, reason: str, reviewer: Reviewer, revision: str = "") -> tuple[Event, ...]:
+    """With the revision that was shown, StaleCandidate for what is another candidate by now."""
     require_person(reviewer)
     candidate = _not_promoted(session, seq)
+    if revision:
+        require_revision(candidate, revision)
     if candidate.deferred is not None:
         raise NothingChanged(f"seq {seq} was deferred already, by {candidate.deferred.by}")
     return _decided(session, candidate, PromotionDeferred(seq=seq, reason=reason))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from adapters.ballot import ACTIONS, Action, Ballot, Item, Result, Words, outcome_line, submit
-from adapters.review import Review, Verdict
+from adapters.ballot import ACTIONS, Action, Ballot, Item, Result, Words, submit, submit_unseen
+from adapters.review import Review
 from adapters.web.addresses import memory_url, review_url, session_url, with_query
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from domain.errors import InvalidInput
@@ -105,7 +105,10 @@ def _submitted(visit: Visit, session_id: str) -> list[Result]:
             _mark(item, visit.form, cast("Action", action))
             results += submit(visit.workspace, replace(ballot, items=[item]), visit.by(), visit.proof)
         else:
-            results.append(_stale(visit, session_id, seq, seen, action))
+            memory_id = visit.said(f"memory-{seq}") if action in ("merge", "replace") else ""
+            by = replace(visit.by(), reason=visit.said(f"reason-{seq}") or visit.by().reason)
+            given = (session_id, seq, seen, action, memory_id)
+            results.append(submit_unseen(visit.workspace, *given, by, visit.proof))
     return results
 
 
@@ -123,23 +126,6 @@ def _mark(item: Item, form: Mapping[str, str], action: Action) -> None:
     item.reason = said("reason")
     words = Words(said("subject"), said("detail"), said("rationale")) if action == "edit" else None
     item.mark(action, said("memory") if action in ("merge", "replace") else "", words)
-
-
-def _stale(visit: Visit, session_id: str, seq: int, seen: str, action: str) -> Result:
-    if action in ("edit", "defer"):
-        told = "FAILED, StaleCandidate: it is not as you saw it any more (look at it again below)"
-        return Result(f"{session_id} seq {seq}: {told}", True, seq)
-    reason, memory_id = visit.said(f"reason-{seq}"), visit.said(f"memory-{seq}")
-    verdict = Verdict(
-        session_id,
-        seq,
-        seen,
-        action,  # type: ignore[arg-type]
-        memory_id if action in ("merge", "replace") else "",
-        reason,
-    )
-    (outcome,) = Review(visit.workspace).batch([verdict], visit.by(), token=visit.proof)
-    return Result(outcome_line(outcome), outcome.error is not None, seq, outcome.memory_id)
 
 
 def _notice(result: Result, session_id: str) -> Notice:
