@@ -87,6 +87,13 @@ class Indexing:
         self._embedders: dict[str, CachedEmbedder] = {} if workspace.embedders is None else workspace.embedders
         self._coverage: dict[tuple[str, str], float] = {}
 
+    @classmethod
+    def of(cls, workspace: Workspace) -> Indexing:
+        """Always the same of a workspace that stays open: what it found out about index and model is kept."""
+        if workspace.indexing is None:
+            workspace.indexing = cls(workspace)
+        return workspace.indexing
+
     @cached_property
     def store(self) -> IndexStore:
         config = self.workspace.config
@@ -97,8 +104,8 @@ class Indexing:
             ledger_id = self.workspace.ledger.recorder.ledger_id()
             return ServerStore(f"tht-{ledger_id}", url=url, api_key=key)
         from adapters.qdrant_edge import EdgeStore
-        from adapters.serving.index_owner import SharedStore
-        from adapters.serving.socket import connect
+        from adapters.shared_index.held import SharedStore
+        from adapters.shared_index.remote import connect
 
         paths, wait = self.workspace.paths, float(config.value("index.wait"))
         return SharedStore(paths.index, lambda: connect(paths.socket, wait), EdgeStore(paths.index, wait=wait))

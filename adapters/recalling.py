@@ -89,8 +89,9 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """How far the index was that was asked (-1: none), how well its model knows the language, or why it is silent."""
+class VectorVoice:
+    """How the vector voice fared: how far the index was that was asked (-1: none), how well its model knows the
+    language, or why it is silent."""
 
     position: int = -1
     coverage: float | None = None
@@ -181,10 +182,10 @@ class Recalling:
             asked.explain,
         )
 
-    def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Ranking, Heard]:
+    def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Ranking, VectorVoice]:
         """By every voice of the mode; by the others where the model or the index fails, at whatever step."""
         weights = Weights(self._by_intent())
-        indexing, heard = self.indexing or Indexing(self.workspace), Heard()
+        indexing, heard = self.indexing or Indexing(self.workspace), VectorVoice()
         if asked.mode != "keyword":
             try:
                 with self._meaning(asked, seen, moment, indexing) as (meaning, heard, embedder):
@@ -193,33 +194,33 @@ class Recalling:
                     ranking = rank(seen.db, replace(asked, weights=known), meaning)
                     return ranking, _scanned(meaning, heard) if isinstance(meaning, ScanMeaning) else heard
             except (Unavailable, OtherHistory) as error:
-                heard = Heard(silent=error.message, hint=error.hint)
+                heard = VectorVoice(silent=error.message, hint=error.hint)
         return rank(seen.db, replace(asked, weights=weights)), heard
 
     @contextmanager
     def _meaning(
         self, asked: Question, seen: Seen, moment: Moment, indexing: Indexing
-    ) -> Iterator[tuple[Meaning, Heard, Embedder]]:
+    ) -> Iterator[tuple[Meaning, VectorVoice, Embedder]]:
         """The vector voice, open while it is asked: the index; cached vectors as of another time, or without engine."""
         if moment != NOW or not indexing.has_engine:
             embedder = indexing.embedder
             scan = ScanMeaning(embedder, embedder.embed_query(asked.text), seen.db, asked)
             engine = () if moment != NOW else ("no vector engine on this platform: the cached vectors were scanned",)
-            yield scan, Heard(notices=engine), embedder
+            yield scan, VectorVoice(notices=engine), embedder
             return
         with indexing.asked(asked.text) as found:
             standing = self._standing(found.checkpoint.position, asked.scope.limited)
             yield IndexMeaning(found, within(asked)), standing, found.embedder
 
-    def _standing(self, position: int, limited: bool) -> Heard:
+    def _standing(self, position: int, limited: bool) -> VectorVoice:
         """`limited`: something is closed to the reader, who is not told how many records there are of it."""
         head = self.workspace.ledger.head().position
         late = len(changed_since(self.workspace.file.db, position)) if position < head else 0
         if not late:
-            return Heard(position)
+            return VectorVoice(position)
         many = "" if limited else f"{late:,} "
         waiting = f"{many}changed records wait for it, found by words (tht index rebuild)"
-        return Heard(position, notices=(f"index at {position:,} of {head:,}", waiting))
+        return VectorVoice(position, notices=(f"index at {position:,} of {head:,}", waiting))
 
     def _by_intent(self) -> dict[Intent, Any]:
         config = self.workspace.config
@@ -237,7 +238,7 @@ class Recalling:
         log_shown(self.workspace, by, facts, "search", session_id, memories=memories)
 
 
-def _scanned(meaning: ScanMeaning, heard: Heard) -> Heard:
+def _scanned(meaning: ScanMeaning, heard: VectorVoice) -> VectorVoice:
     """With what a scan had to leave out."""
     if not meaning.unknown:
         return heard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from adapters.fact_reading import moment_of
 from adapters.indexing import Indexing
@@ -13,17 +13,14 @@ from adapters.workspace import Workspace
 from domain.text import accept_text
 from projections.scope import Reader
 
-Kind = Literal["fact", "memory", "all"]
-Mode = Literal["hybrid", "semantic", "keyword"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A question and how it is asked. `at`, `as_of`: as in `tht fact search`."""
 
     question: str
-    kind: Kind = "fact"
-    mode: Mode = "hybrid"
+    kind: str = "fact"
+    mode: str = "hybrid"
     limit: int = 5
     cursor: str = ""
     domain: str = ""
@@ -34,18 +31,12 @@ class Asked:
     explain: bool = False
 
 
-def indexing_of(workspace: Workspace) -> Indexing:
-    """Of a pooled workspace always the same: what it has found out about index and model is not asked again."""
-    kept: Indexing = workspace.__dict__.setdefault("indexing", Indexing(workspace))
-    return kept
-
-
 def search(workspace: Workspace, reader: Reader, by: By, asked: Asked) -> dict[str, Any]:
     """What is found, best first; ids of what was shown are recorded."""
     accept_text(asked.question, "question", required=True)
     moment = moment_of(workspace, asked.at, asked.as_of)
     return (
-        Recalling(workspace, reader, indexing_of(workspace))
+        Recalling(workspace, reader, Indexing.of(workspace))
         .search(
             asked.question,
             by,

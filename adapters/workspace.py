@@ -37,6 +37,7 @@ from projections.timeline import TimelineView
 from projections.view import View, ViewsFile
 
 if TYPE_CHECKING:
+    from adapters.indexing import Indexing
     from adapters.vector_cache import CachedEmbedder
     from projections.index.port import Embedder
 
@@ -139,6 +140,7 @@ class Workspace:
         # of a process that answers many: by model, as long as the workspace is open, and shared with its other ones
         self.embedders: dict[str, CachedEmbedder] | None = None
         self.make_embedder: Callable[[str], Embedder] | None = None
+        self.indexing: Indexing | None = None  # see `Indexing.of`
 
     def close(self) -> None:
         while self.closers:

@@ -17,12 +17,13 @@ from adapters.mcp.quoting import conflict_lines, hit_lines, kept_line, lines
 from adapters.mcp.recall import found
 from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Known, Limit, Recorded, Repo, Tool
 from adapters.outcomes import committed_json, outcome_json
-from adapters.searching import Asked, Kind, Mode
+from adapters.searching import Asked
 from adapters.workspace import parse_time
 from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity
 from domain.propose import NewFact, OnConflict
 from domain.quotation import quoted
 from domain.text import accept_text
+from projections.recall.question import KindName, Mode
 
 MemoryType = Annotated[str, Known(MEMORY_TYPES)]
 Veracity = Annotated[str, Known(GIVEN_VERACITIES)]
@@ -31,7 +32,9 @@ Time = Annotated[str, Field(max_length=100, description="ISO 8601 with a zone: 2
 
 class SearchMemory(Arguments):
     query: Annotated[str, Field(description="A question or words, in any language; no syntax is needed.")]
-    kind: Annotated[Kind, Field(description="fact: what holds; memory: reviewed clarifications; all: both.")] = "fact"
+    kind: Annotated[KindName, Field(description="fact: what holds; memory: reviewed; all: both.")] = (
+        "fact"
+    )
     mode: Annotated[Mode, Field(description="hybrid unless you want words alone (keyword).")] = "hybrid"
     limit: Limit = 5
     cursor: Cursor = ""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.mcp.call import Call
-from adapters.mcp.paging import offset_of
 from adapters.searching import Asked, search
 
 
 def found(call: Call, asked: Asked) -> dict[str, Any]:
     """`hits`, best first, each with its `kind`; what was asked of which voices, closed or left. Recorded by ids."""
-    offset_of(asked.cursor)
     answer = search(call.workspace, call.reader, call.by(), asked)
     cursor, notice = answer.pop("cursor"), answer.pop("notice")
     return answer | {

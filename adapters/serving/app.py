@@ -27,7 +27,7 @@ from adapters.serving.metrics import CONTENT_TYPE
 from adapters.serving.pool import Busy
 from adapters.serving.refusals import Json, domain_refusal, refusal
 from adapters.serving.services import Services, identity_of, services_of
-from adapters.serving.watch import TooMany, Watchers, start_position
+from adapters.serving.watch import TooMany, Watchers, accept_kinds, start_position
 from adapters.web import pages
 from domain.errors import ThtError
 
@@ -127,7 +127,7 @@ async def watch(request: Request) -> Response:
     start = start_position(request.query_params.get("from", ""), request.headers.get("last-event-id", ""), head)
     if request.method == "HEAD":
         return Response(headers={"content-type": "text/event-stream"})
-    kinds = frozenset(request.query_params.getlist("kind"))
+    kinds = accept_kinds(request.query_params.getlist("kind"))
     try:
         services.watchers.admit(identity)
     except TooMany:

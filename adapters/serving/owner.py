@@ -8,8 +8,8 @@ import portalocker
 
 from adapters.config import Config
 from adapters.qdrant_edge import EdgeStore
-from adapters.serving.index_owner import HeldStore
-from adapters.serving.index_socket import IndexSocket
+from adapters.shared_index.answering import IndexSocket
+from adapters.shared_index.held import HeldStore
 from adapters.workspace import Paths
 from domain.errors import HomeNotWritable, ServingUnavailable
 

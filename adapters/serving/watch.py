@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from sse_starlette.event import ServerSentEvent
 
 from adapters.knowledge import scope_for
-from adapters.serving.feed import Feed, Notice, notices
+from adapters.serving.feed import AREAS, Feed, Notice, notices
 from adapters.serving.identity import Door, Identity
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace
 from domain.errors import InvalidInput, ThtError
+from domain.event import registered_events
 from projections.scope import Scope
 
 HEARTBEAT = 15.0  # seconds; it carries the position, so that a client resumes there though nothing was for it
@@ -138,3 +139,13 @@ def start_position(given: str, last: str, head: int) -> int:
                 raise InvalidInput(f"the ledger has positions 0 to {head}, not {text}")
             return int(text)
     return head
+
+
+def accept_kinds(given: Sequence[str]) -> frozenset[str]:
+    """Areas and kinds of events, none for all. InvalidInput for what is neither, as it would never come."""
+    areas = {*AREAS.values(), "memory_access_grant"}
+    known = areas | {event.kind for event in registered_events().values()}
+    for one in given:
+        if one not in known:
+            raise InvalidInput(f"nothing that changes is called {one!r}", f"one of {', '.join(sorted(areas))}")
+    return frozenset(given)

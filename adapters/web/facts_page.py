@@ -14,10 +14,10 @@ from adapters.workspace import parse_time
 from domain.decay import CURVES, GIVEN_VERACITIES, usual_veracity
 from domain.errors import InvalidInput, Unknown
 from domain.propose import NewFact, OnConflict
+from projections.recall.question import KINDS, MODES
 
 STATUSES = ("live", "superseded", "retired", "erased", "all")
-KINDS = ("fact", "memory", "all")
-MODES = ("hybrid", "semantic", "keyword")
+BY_DEFAULT_FIRST = MODES[::-1]
 FOUND = 10
 ON_CONFLICT: dict[str, OnConflict] = {
     "decide": "decide",
@@ -39,10 +39,10 @@ def settings_frame(visit: Visit, tab: str) -> dict[str, Any]:
 def show(visit: Visit) -> Page:
     shown = settings_frame(visit, "facts") | {
         "question": visit.asked("q"),
-        "asked_kind": visit.asked("kind", KINDS),
-        "asked_mode": visit.asked("mode", MODES),
-        "kinds": KINDS,
-        "modes": MODES,
+        "asked_kind": visit.asked("kind", tuple(KINDS)),
+        "asked_mode": visit.asked("mode", BY_DEFAULT_FIRST),
+        "kinds": tuple(KINDS),
+        "modes": BY_DEFAULT_FIRST,
         "statuses": STATUSES,
         "memory_types": tuple(CURVES),
         "veracities": GIVEN_VERACITIES,
@@ -75,11 +75,11 @@ def _list(visit: Visit) -> dict[str, Any]:
 
 def _search(visit: Visit) -> dict[str, Any]:
     """The one search of every interface, with why each hit stands where it does."""
-    kind, mode = visit.asked("kind", KINDS), visit.asked("mode", MODES)
+    kind, mode = visit.asked("kind", tuple(KINDS)), visit.asked("mode", BY_DEFAULT_FIRST)
     asked = Asked(
         visit.asked("q"),
-        kind,  # type: ignore[arg-type]
-        mode,  # type: ignore[arg-type]
+        kind,
+        mode,
         min(FOUND, visit.page_limit),
         cursor=visit.asked("cursor"),
         domain=visit.asked("domain"),

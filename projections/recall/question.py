@@ -16,7 +16,8 @@ from projections.scope import Scope
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Kind = Literal["fact", "memory"]
-MODES: tuple[str, ...] = get_args(Mode)
+KindName = Literal["fact", "memory", "all"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 KINDS: dict[str, tuple[Kind, ...]] = {"fact": ("fact",), "memory": ("memory",), "all": ("fact", "memory")}
 
 
@@ -73,9 +74,10 @@ def ref_of(kind: Kind, record_id: str) -> str:
 
 def accept_mode(mode: str) -> Mode:
     """InvalidInput names the known modes."""
-    if mode not in MODES:
-        raise InvalidInput(f"{mode!r} is no mode of search", f"one of {', '.join(MODES)}")
-    return mode  # type: ignore[return-value]
+    for known in MODES:
+        if mode == known:
+            return known
+    raise InvalidInput(f"{mode!r} is no mode of search", f"one of {', '.join(MODES)}")
 
 
 def accept_kinds(kind: str) -> tuple[Kind, ...]:

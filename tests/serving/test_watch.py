@@ -80,6 +80,15 @@ def test_a_watcher_is_told_of_each_change_once_and_resumes_where_it_was(live: Li
         assert [one["record"] for one in stream.changes(1)] == [third]
 
 
+def test_a_kind_that_nothing_has_is_refused_with_those_there_are(live: Live) -> None:
+    coder = live.caller("agent:coder-1", "coder")
+    answer = coder.client.get("/watch?kind=nonsense", headers=coder.headers)
+    assert answer.status_code == 422
+    assert "memory_fact" in answer.json()["error"]["hint"]
+    with watching(coder, "/watch?from=0&kind=fact_proposed"):  # an event's own name is a kind as well
+        pass
+
+
 def test_what_another_process_writes_is_told_too(live: Live, tht_process: Any) -> None:
     coder = live.caller("agent:coder-1", "coder")
     with watching(coder, "/watch?kind=memory_fact") as stream:

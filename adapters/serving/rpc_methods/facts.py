@@ -10,7 +10,7 @@ from adapters.audit_facts import event_json
 from adapters.fact_reading import FactReading, moment_of
 from adapters.facts import Facts
 from adapters.outcomes import outcome_json
-from adapters.searching import Asked, Kind, Mode, search
+from adapters.searching import Asked, search
 from adapters.serving.rpc_method import (
     Call,
     Changing,
@@ -30,6 +30,7 @@ from domain.decay import usual_veracity
 from domain.errors import InvalidInput
 from domain.propose import NewFact, OnConflict
 from domain.text import accept_actor
+from projections.recall.question import KindName, Mode
 
 Status = Literal["live", "superseded", "retired", "erased", "all"]
 Veracity = Literal["", "stated", "inferred", "imported", "tool"]
@@ -66,7 +67,7 @@ class One(Moment):
 
 class Search(Moment):
     question: Text
-    kind: Kind = "fact"
+    kind: KindName = "fact"
     mode: Mode = "hybrid"
     limit: int = Field(5, ge=1)
     cursor: Name = ""

@@ -56,13 +56,15 @@ def get(call: Call, params: One) -> dict[str, Any]:
 
 def upsert(call: Call, params: Upsert) -> dict[str, Any]:
     policies, by = Policies(call.workspace, call.proof), call.by(params)
-    more = {"required_role": params.required_role, "derived_from": tuple(params.derived_from)}
+    role, sources = params.required_role, tuple(params.derived_from)
     if params.policy_id:
         if params.domain or params.repo:
             raise InvalidInput("a policy stays in its domain", "leave domain and repo out")
-        made, done = policies.supersede(params.policy_id, params.rule, by, **more)  # type: ignore[arg-type]
+        made, done = policies.supersede(params.policy_id, params.rule, by, required_role=role, derived_from=sources)
     else:
-        made, done = policies.propose(params.domain, params.rule, by, repo=params.repo, **more)  # type: ignore[arg-type]
+        made, done = policies.propose(
+            params.domain, params.rule, by, repo=params.repo, required_role=role, derived_from=sources
+        )
     return recorded(done, params, policy_id=made)
 
 
