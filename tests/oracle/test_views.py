@@ -19,7 +19,7 @@ from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, make_views
 from domain.errors import HomeNotWritable
-from domain.event import Envelope
+from domain.event import Envelope, Event
 from domain.promotion import undecided
 from projections.decisions import DECISIONS, SESSIONS
 from projections.loop import PAGE, Broken, Head, LedgerReader, catch_up
@@ -198,7 +198,9 @@ class InPages(LedgerReader):
 
 
 class Interrupted(RegistryView):
-    """The disk fails at some positions, once each."""
+    """The disk fails at some positions, once each: at any event, so it is shown them all."""
+
+    concerned = (Event,)
 
     def __init__(self, at: set[int]) -> None:
         self.at = at
