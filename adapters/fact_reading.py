@@ -15,10 +15,10 @@ from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, parse_time
 from domain.errors import InvalidInput, UnknownDomain, UnknownFact
 from domain.event import Envelope, Event, iso_utc
+from domain.links import telling_words
 from domain.recall import FactsShown, MemoriesShown, reads_stream
 from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
-from projections.lexical import lexical_terms
 from projections.notes import ItemRow
 from projections.scope import Reader, Scope
 
@@ -114,9 +114,9 @@ class FactReading:
 
     def remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
         """What the reader keeps in mind that shares a word with the question, the latest first."""
-        asked = set(lexical_terms(question))
+        asked = telling_words(question)
         held = notes.items_in_mind(seen.db, self.reader.actor, seen.wanted.as_of)
-        return tuple(item for item in held if asked.intersection(lexical_terms(item.content)))
+        return tuple(item for item in held if asked & telling_words(item.content))
 
     def history(self, fact_id: str) -> Sequence[Envelope]:
         """What happened to a fact, in order. AccessDenied where its domain is closed."""

@@ -14,10 +14,9 @@ from domain.errors import IndexBusy, IndexUnavailable, LedgerDamaged, OtherHisto
 from domain.event import Envelope
 from projections.index.compare import compare
 from projections.index.follow import VERSION, other_version, require_own_history
-from projections.index.port import FACT, MEMORY
-from projections.index.records import kind_of
 from projections.invariants import broken_invariants
 from projections.loop import Broken, Head, Progress, catch_up
+from projections.refs import FACT, MEMORY, kind_of
 from projections.verify import Finding, verify_views
 from projections.view import ViewsFile
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adapters import exact
@@ -58,9 +58,16 @@ class ScanMeaning:
     known: int = 0
 
     def nearest(self, count: int) -> Sequence[Found]:
-        pairs = list(texts(self.db, sources(self.question), self.question))
-        found, self.unknown = exact.nearest(self.embedder, self.vector, pairs, limit=count)
-        self.known = len(pairs) - self.unknown
+        looked_at = 0
+
+        def pairs() -> Iterator[tuple[str, str]]:  # one by one: memory stays bounded however many there are
+            nonlocal looked_at
+            for pair in texts(self.db, sources(self.question), self.question):
+                looked_at += 1
+                yield pair
+
+        found, self.unknown = exact.nearest(self.embedder, self.vector, pairs(), limit=count)
+        self.known = looked_at - self.unknown
         return found
 
     def of(self, refs: Sequence[str]) -> Sequence[Found]:

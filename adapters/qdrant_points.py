@@ -11,7 +11,8 @@ from uuid import uuid5
 
 from domain.errors import IndexUnavailable, InvalidInput
 from projections.index.points import POINTS
-from projections.index.port import MEMORY, Checkpoint, Found, Point, Within
+from projections.index.port import Checkpoint, Found, Point, Within
+from projections.refs import MEMORY
 
 VECTOR = "text"  # a named vector, because only a named one may be left out, as the checkpoint does
 INDEXED_FIELDS = ("ref", "kind", "domain", "repo")

@@ -24,9 +24,10 @@ from projections.notes import ItemRow
 from projections.recall.dates import Window
 from projections.recall.engine import Meaning, Ranking, rank
 from projections.recall.intent import Intent, intent_of
-from projections.recall.question import Question, accept_kinds, accept_mode, ref_of
+from projections.recall.question import Question, accept_kinds, accept_mode
 from projections.recall.shown import Shown, with_records
 from projections.recall.weights import BY_INTENT, Weights, parse_voices
+from projections.refs import memory_ref
 from projections.scope import Reader
 
 MOST = 1_000  # hits of one answer
@@ -230,7 +231,7 @@ class Recalling:
         if not session_id:
             return frozenset()
         decided = Sessions(self.workspace).get(session_id).decided_memories
-        return frozenset(ref_of("memory", one) for one in decided)
+        return frozenset(map(memory_ref, decided))
 
     def _log(self, answer: Answer, by: By, session_id: str) -> None:
         facts = [hit.id for hit in answer.hits if hit.hit.candidate.kind == "fact"]

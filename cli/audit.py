@@ -12,6 +12,7 @@ from adapters.audit_answers import line_json
 from cli.arguments import FACT, MEMORY, SESSION, at_option
 from cli.options import Commands, Run, common, paged, pass_run
 from cli.output import cut_note, printable, show, table, time_text
+from projections.refs import memory_ref
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -139,7 +140,7 @@ def audit_reads(run: Run, memory_id: str, fact_id: str, who: str, limit: int, of
     """Who was shown which memories and facts, when, how, in which session."""
     with run.opened() as workspace:
         run.require_whole(workspace, "the audit")
-        ref = f"memory:{memory_id}" if memory_id else fact_id
+        ref = memory_ref(memory_id) if memory_id else fact_id
         reads, total = Audit(workspace).reads(ref=ref, actor=who, limit=limit, offset=offset)
         rows = [
             (

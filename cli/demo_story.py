@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from projections.refs import id_of
+
 if TYPE_CHECKING:
     from cli.demo import Stage
 
@@ -197,7 +199,7 @@ def _reuse(stage: Stage) -> None:
     question = "Quante recidive di fibrillazione atriale ci sono dopo l'ablazione?"
     stage.tht("session", "open", SECOND, "--question", question, "--actor", ANNA)
     stage.tht("memory", "search", question, "--session", SECOND, "--explain", "--actor", ANNA)
-    found = [ref.removeprefix("memory:") for ref in stage.ask("audit", "reads")["reads"][-1]["refs"]]
+    found = [id_of(ref) for ref in stage.ask("audit", "reads")["reads"][-1]["refs"]]
     stage.check("the memory about recurrences comes first", found[:1] == ["mem-0002"])
     chosen = ("--offered", ",".join(found), "--select", "mem-0002")
     stage.tht("memory", "decide", "--session", SECOND, *chosen, "--actor", ANNA)

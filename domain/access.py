@@ -53,6 +53,11 @@ class DomainName:
         return f"{REPO}{self.repo}/{self.slug}" if self.repo else self.slug
 
 
+def repo_of(domain: str) -> str:
+    """`shop` of `repo:shop/architecture`; empty for a domain of the workspace."""
+    return domain.removeprefix(REPO).partition("/")[0] if domain.startswith(REPO) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Repo:
     """A repository that has a domain: its slug, and `owner/name` where it is known."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from projections.index import records
-from projections.index.port import FACT, MEMORY, Checkpoint, VectorIndex, Within
+from projections.index.port import Checkpoint, VectorIndex, Within
+from projections.refs import FACT, MEMORY, kind_of
 
 PLURAL = {MEMORY: "memories", FACT: "facts"}
 
@@ -55,8 +56,8 @@ def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
     held: dict[str, set[str]] = {}
     for payload in index.scan():
         held.setdefault(str(payload["ref"]), set()).add(str(payload["content_hash"]))
-    live = Counter(records.kind_of(ref) for ref in wanted)
-    covered = Counter(records.kind_of(ref) for ref in wanted if held.get(ref) == {wanted[ref]})
+    live = Counter(kind_of(ref) for ref in wanted)
+    covered = Counter(kind_of(ref) for ref in wanted if held.get(ref) == {wanted[ref]})
     return IndexDrift(
         missing=_sorted(ref for ref in wanted if ref not in held and ref not in behind),
         stale=_sorted(ref for ref in wanted if ref in held and held[ref] != {wanted[ref]} and ref not in behind),

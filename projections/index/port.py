@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 Vector = Sequence[float]
-MEMORY, FACT = "memory", "fact"  # kinds of points
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Any
 
-from domain.access import REPO
+from domain.access import repo_of
 from projections import registry
 from projections.facts import FACTS
-from projections.index.port import FACT, MEMORY
 from projections.record import Record
+from projections.refs import FACT, MEMORY, fact_ref, id_of, kind_of, memory_ref
 
 _LIVE = "status = 'live'"
 
@@ -28,28 +28,6 @@ class Held:
     ref: str
     text: str
     payload: Mapping[str, Any]
-
-
-def memory_ref(memory_id: str) -> str:
-    return f"{MEMORY}:{memory_id}"
-
-
-def fact_ref(fact_id: str) -> str:
-    return f"{FACT}:{fact_id}"
-
-
-def id_of(ref: str) -> str:
-    """The id of the memory or fact that a ref names."""
-    return ref.partition(":")[2]
-
-
-def kind_of(ref: str) -> str:
-    return ref.partition(":")[0]
-
-
-def repo_of(domain: str) -> str:
-    """`shop` of `repo:shop/architecture`; empty for a domain of the workspace."""
-    return domain.removeprefix(REPO).partition("/")[0] if domain.startswith(REPO) else ""
 
 
 def live(db: sqlite3.Connection) -> Iterator[Held]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
+from domain.access import repo_of
 from domain.decay import Curve, hours_between, recall_factor
 from projections.index.port import Found
 from projections.lexical import plain_words
@@ -247,7 +248,7 @@ def _scored(question: Question, pool: Pool, intent: Intent) -> list[Hit]:
         candidate = pool.candidates[ref]
         decay = _decay(candidate, now, question.curves)
         sure = 0.8 + 0.2 * candidate.confidence
-        boost = OWN_REPO if question.repo and candidate.domain.startswith(f"repo:{question.repo}/") else 1.0
+        boost = OWN_REPO if question.repo and repo_of(candidate.domain) == question.repo else 1.0
         why = Why(pool.heard[ref], ranks[ref], found, share, decay, sure, boost, 0.0)
         hits.append(Hit(candidate, share * decay * sure * boost, why))
     return sorted(hits, key=_order)

@@ -10,9 +10,11 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from domain.text import memory_number
 from projections.links import LINKS
-from projections.recall.question import Candidate, Question, ref_of
+from projections.recall.question import Candidate, Question
 from projections.recall.records import Source, may_answer
+from projections.refs import FACT, MEMORY, id_of, ref_of
 
 SEEDS = 5
 STEPS = 2
@@ -56,9 +58,9 @@ def _links(db: sqlite3.Connection, ref: str) -> list[tuple[str, float]]:
         SELECT target AS other, weight FROM {LINKS} WHERE source = ?
         UNION ALL SELECT source, weight FROM {LINKS} WHERE target = ?
     ) GROUP BY other ORDER BY weight DESC, other LIMIT ?"""
-    own = ref.partition(":")[2]
+    own = id_of(ref)
     return [
-        (ref_of("memory" if other.startswith("mem-") else "fact", other), weight)
+        (ref_of(MEMORY if memory_number(other) is not None else FACT, other), weight)
         for other, weight in db.execute(statement, (own, own, LOOKED_AT))
     ]
 

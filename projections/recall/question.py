@@ -68,10 +68,6 @@ class Candidate:
     held_from: str
 
 
-def ref_of(kind: Kind, record_id: str) -> str:
-    return f"{kind}:{record_id}"
-
-
 def accept_mode(mode: str) -> Mode:
     """InvalidInput names the known modes."""
     for known in MODES:

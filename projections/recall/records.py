@@ -16,7 +16,8 @@ from projections.fact_merges import ANSWERED_BY
 from projections.facts import FACTS, TEXT
 from projections.lexical import common, filled, lexical_terms, query_of, ranked
 from projections.recall.dates import Window
-from projections.recall.question import Candidate, Kind, Question, ref_of
+from projections.recall.question import Candidate, Kind, Question
+from projections.refs import id_of, kind_of, ref_of
 
 _ASKED = 400  # ids in one statement
 
@@ -88,7 +89,7 @@ def by_words(
         return []
     statement = f"""SELECT score, {source.columns} FROM ({ranked(source.text)}) hit CROSS JOIN {source.rows}
         ON {source.rows}.{source.place} = {source.answers} WHERE {source.conditions}"""
-    without = {ref.partition(":")[2] for ref in question.without if ref.startswith(f"{source.kind}:")}
+    without = {id_of(ref) for ref in question.without if kind_of(ref) == source.kind}
     rows = filled(db, source.text, statement, query, source.values, enough, without)
     if len(rows) < least and query.whole != query.text:
         others = common(db, source.text, query)
@@ -159,7 +160,7 @@ def may_answer(
     """Those of some refs that may answer, by ref."""
     allowed: dict[str, Candidate] = {}
     for source in found:
-        ids = [ref.partition(":")[2] for ref in refs if ref.startswith(f"{source.kind}:")]
+        ids = [id_of(ref) for ref in refs if kind_of(ref) == source.kind]
         if ids:
             allowed |= {one.ref: one for one in of_ids(db, source, question, ids)}
     return allowed

@@ -17,10 +17,10 @@ from domain.memory import MemoryRecorded, Source, memory_stream
 from projections.fact_queries import Wanted
 from projections.index.points import point_id
 from projections.index.port import Checkpoint, Point, VectorIndex
-from projections.index.records import memory_ref
 from projections.loop import rebuild
 from projections.recall.engine import Ranking, rank
 from projections.recall.question import Mode, Question
+from projections.refs import memory_ref
 from projections.scope import everything
 from projections.similar import words_of
 from projections.view import ViewsFile
