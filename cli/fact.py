@@ -18,13 +18,13 @@ from cli.output import cut_note, note, show, show_committed
 from domain.decay import GIVEN_VERACITIES, usual_veracity
 from domain.propose import NewFact
 from domain.text import accept_text
-from domain.topic_events import LinkKind
+from domain.topic import STATUSES
+from domain.topic_events import LINK_KINDS, LinkKind
 
 if TYPE_CHECKING:
     from adapters.workspace import Workspace
 
-STATUSES = ("live", "superseded", "retired", "erased", "all")
-KINDS = ("related_to", "refines", "references")
+ALL_STATUSES = (*STATUSES, "all")
 
 fact_argument = click.argument("fact_id", metavar="FACT", type=FACT)
 as_of_option = click.option("--as-of", default="", metavar="TIME", help="What held at that time: 2026-03-02T10:00:00Z.")
@@ -98,7 +98,7 @@ def search(
 @repo_option
 @click.option("--topic", default="", metavar="TOPIC", help="Only this topic.")
 @click.option("--author", default="", metavar="WHO", help="Only what this actor said.")
-@click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True, help="Only these.")
+@click.option("--status", type=click.Choice(ALL_STATUSES), default="live", show_default=True, help="Only these.")
 @at_option
 @as_of_option
 @paged
@@ -247,7 +247,9 @@ def restore(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> Non
 @fact_command.command("link")
 @fact_argument
 @click.argument("other", metavar="OTHER", type=FACT)
-@click.option("--kind", type=click.Choice(KINDS), default="related_to", show_default=True, help="What the link says.")
+@click.option(
+    "--kind", type=click.Choice(LINK_KINDS), default="related_to", show_default=True, help="What the link says."
+)
 @click.option("--weight", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How strong, 0 to 1.")
 @click.option("--remove", is_flag=True, help="Take the link away.")
 @mutating

@@ -15,6 +15,7 @@ from cli.arguments import MEMORY, at_option, position_of, reviewer_token
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import counted, cut_note, markdown, print_json, printable, say, show, show_committed, table, time_text
 from domain.errors import UnknownMemory
+from domain.memory import STATUSES
 from domain.text import accept_text
 from projections import registry
 from projections.record import Entry
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-STATUSES = ("live", "merged", "superseded", "retired", "erased", "history", "all")
+ALL_STATUSES = (*STATUSES, "history", "all")
 
 DETAIL = 200  # characters of a detail in the list
 
@@ -41,7 +42,7 @@ def registry_command() -> None:
 
 
 @registry_command.command("list")
-@click.option("--status", type=click.Choice(STATUSES), default="live", show_default=True, help="Only these.")
+@click.option("--status", type=click.Choice(ALL_STATUSES), default="live", show_default=True, help="Only these.")
 @at_option
 @paged
 @pass_run

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, assert_never, cast
+from typing import Literal, assert_never, cast, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,6 +17,7 @@ from domain.event import ERASED, Envelope, Event, UtcTime
 from domain.text import content_key
 
 Status = Literal["live", "merged", "superseded", "retired", "erased"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 NUMBERING = "numbering/memory"
 
 

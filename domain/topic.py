@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from domain.decay import standing
 from domain.erasure import TextErased
@@ -29,6 +29,7 @@ from domain.topic_events import (
 )
 
 Status = Literal["live", "superseded", "retired", "erased"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.errors import InvalidInput
 from domain.event import Event, UtcTime
 
 SupersededFor = Literal["conflict", "by_hand", "correction", "merge"]
 RetiredFor = Literal["wrong", "ended", "expired", "decayed", "not_listed", "undone"]  # undone: with its run of upkeep
 LinkKind = Literal["related_to", "refines", "references"]
+LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
 
 
 class FactEvent(Event):
@@ -93,3 +95,11 @@ class FactLinked(FactEvent, name="fact.fact-linked"):
 class FactUnlinked(FactEvent, name="fact.fact-unlinked"):
     to: str
     kind_of_link: LinkKind
+
+
+def accept_link_kind(text: str) -> LinkKind:
+    """InvalidInput names the known kinds."""
+    for known in LINK_KINDS:
+        if text == known:
+            return known
+    raise InvalidInput(f"{text!r} is no kind of link", f"one of: {', '.join(LINK_KINDS)}")

@@ -11,11 +11,12 @@ from pydantic import Field
 from adapters.access import Access
 from adapters.conflicts import STATES, Conflicts
 from adapters.facts import Facts
+from adapters.known import Known
 from adapters.mcp.call import Call
 from adapters.mcp.paging import cursor_after, offset_of
 from adapters.mcp.quoting import conflict_lines, hit_lines, kept_line, lines
 from adapters.mcp.recall import found
-from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Known, Limit, Recorded, Repo, Tool
+from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Limit, Recorded, Repo, Tool
 from adapters.outcomes import committed_json, outcome_json
 from adapters.searching import Asked
 from adapters.workspace import parse_time
@@ -32,9 +33,7 @@ Time = Annotated[str, Field(max_length=100, description="ISO 8601 with a zone: 2
 
 class SearchMemory(Arguments):
     query: Annotated[str, Field(description="A question or words, in any language; no syntax is needed.")]
-    kind: Annotated[KindName, Field(description="fact: what holds; memory: reviewed; all: both.")] = (
-        "fact"
-    )
+    kind: Annotated[KindName, Field(description="fact: what holds; memory: reviewed; all: both.")] = "fact"
     mode: Annotated[Mode, Field(description="hybrid unless you want words alone (keyword).")] = "hybrid"
     limit: Limit = 5
     cursor: Cursor = ""

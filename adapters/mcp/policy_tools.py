@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from adapters.known import Known
 from adapters.mcp.call import Call
 from adapters.mcp.paging import cursor_after, offset_of
 from adapters.mcp.quoting import lines, policy_line
-from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Known, Limit, Recorded, Repo, Tool
+from adapters.mcp.tool import Answer, Arguments, Changing, Cursor, Domain, Limit, Recorded, Repo, Tool
 from adapters.outcomes import committed_json
 from adapters.policies import Policies
 from domain.policy import STATUSES

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from adapters.known import Known
 from adapters.mcp.call import Call
 from adapters.mcp.knowledge_tools import Found, found_text
 from adapters.mcp.recall import found
-from adapters.mcp.tool import Arguments, Changing, Cursor, Known, Limit, Recorded, Tool
+from adapters.mcp.tool import Arguments, Changing, Cursor, Limit, Recorded, Tool
 from adapters.outcomes import committed_json
 from adapters.searching import Asked
 from adapters.sessions import Sessions

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from mcp import types
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import core_schema
 
 from adapters.mcp.call import Call
 from adapters.mcp.failing import error_json, failure_json, invalid
@@ -25,16 +24,6 @@ Key = Annotated[
     str,
     Field(max_length=KEY_LIMIT, description="Give a retry the key of the first try, and nothing is recorded twice."),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """One of these names: an enumeration in the schema, made from the domain's own list."""
-
-    names: tuple[str, ...]
-
-    def __get_pydantic_core_schema__(self, _: Any, __: Any) -> core_schema.CoreSchema:
-        return core_schema.literal_schema(list(self.names))
 
 
 class Arguments(BaseModel):

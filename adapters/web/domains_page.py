@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from adapters.access import Access
 from adapters.knowledge import configured_roles
 from adapters.web.addresses import settings_url
 from adapters.web.facts_page import settings_frame
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
-from domain.access import Permission
-from domain.errors import InvalidInput
+from domain.access import PERMISSIONS, accept_permission
 
-PERMISSIONS = ("none", "read", "write")
 DEFAULT = "default"  # what the form says for: no row
 
 
@@ -49,9 +45,7 @@ def create(visit: Visit) -> Moved:
 def grant(visit: Visit) -> Moved:
     settings_frame(visit, "domains")
     access, role, wanted = Access(visit.workspace, visit.proof), visit.said("role"), visit.said("permission")
-    if wanted not in (*PERMISSIONS, DEFAULT):
-        raise InvalidInput(f"{wanted!r} is no permission", f"one of: {', '.join(PERMISSIONS)}")
-    permission = None if wanted == DEFAULT else cast("Permission", wanted)
+    permission = accept_permission(wanted)
     warning = access.unknown_role(role)
     changed, _ = access.set_grant(visit.said("domain"), role, permission, visit.by())
     told = "has what the default gives" if permission is None else f"has {permission}"

@@ -14,9 +14,7 @@ from adapters.web.facts_page import new_fact, outcome_notices, share
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from domain.decay import CURVES, GIVEN_VERACITIES, hours_between, recall_factor, veracity_weight
 from domain.errors import InvalidInput
-from domain.topic_events import LinkKind
-
-LINK_KINDS: dict[str, LinkKind] = {"related_to": "related_to", "refines": "refines", "references": "references"}
+from domain.topic_events import LINK_KINDS, LinkKind, accept_link_kind
 
 
 def show(visit: Visit) -> Page:
@@ -45,7 +43,7 @@ def show(visit: Visit) -> Page:
             "events": [event_json(one) for one in found.events][::-1],
             "rests": found.rests,
             "contents": contents,
-            "link_kinds": tuple(LINK_KINDS),
+            "link_kinds": LINK_KINDS,
             "memory_types": tuple(CURVES),
             "veracities": GIVEN_VERACITIES,
         },
@@ -93,10 +91,7 @@ def unlink(visit: Visit) -> Moved:
 
 
 def _kind(visit: Visit) -> LinkKind:
-    found = LINK_KINDS.get(visit.said("kind") or "related_to")
-    if found is None:
-        raise InvalidInput(f"{visit.said('kind')!r} is no kind of link", f"one of: {', '.join(LINK_KINDS)}")
-    return found
+    return accept_link_kind(visit.said("kind") or "related_to")
 
 
 def _again(visit: Visit, fact_id: str) -> tuple[Notice, ...]:

@@ -13,18 +13,13 @@ from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from adapters.workspace import parse_time
 from domain.decay import CURVES, GIVEN_VERACITIES, usual_veracity
 from domain.errors import InvalidInput, Unknown
-from domain.propose import NewFact, OnConflict
+from domain.propose import ON_CONFLICT, NewFact
+from domain.topic import STATUSES
 from projections.recall.question import KINDS, MODES
 
-STATUSES = ("live", "superseded", "retired", "erased", "all")
+ALL_STATUSES = (*STATUSES, "all")
 BY_DEFAULT_FIRST = MODES[::-1]
 FOUND = 10
-ON_CONFLICT: dict[str, OnConflict] = {
-    "decide": "decide",
-    "supersede": "supersede",
-    "keep_both": "keep_both",
-    "ask": "ask",
-}
 
 
 def settings_frame(visit: Visit, tab: str) -> dict[str, Any]:
@@ -43,7 +38,7 @@ def show(visit: Visit) -> Page:
         "asked_mode": visit.asked("mode", BY_DEFAULT_FIRST),
         "kinds": tuple(KINDS),
         "modes": BY_DEFAULT_FIRST,
-        "statuses": STATUSES,
+        "statuses": ALL_STATUSES,
         "memory_types": tuple(CURVES),
         "veracities": GIVEN_VERACITIES,
     }
@@ -55,7 +50,7 @@ def show(visit: Visit) -> Page:
 def _list(visit: Visit) -> dict[str, Any]:
     """The newest first."""
     wanted = {name: visit.asked(name) for name in ("domain", "topic", "author")}
-    status = visit.asked("status", STATUSES)
+    status = visit.asked("status", ALL_STATUSES)
     wanted["status"] = "" if status == "all" else status
     reading = FactReading(visit.workspace, visit.reader)
     total = reading.list(NOW, limit=0, offset=0, repo="", **wanted).total
@@ -95,7 +90,7 @@ def _search(visit: Visit) -> dict[str, Any]:
 def propose(visit: Visit) -> Moved:
     settings_frame(visit, "facts")
     by = visit.by()
-    on_conflict = ON_CONFLICT.get(visit.said("on_conflict") or "decide")
+    on_conflict = next((one for one in ON_CONFLICT if one == (visit.said("on_conflict") or "decide")), None)
     if on_conflict is None:
         raise InvalidInput(f"{visit.said('on_conflict')!r} is no way to meet a conflict", "choose one of the list")
     new = new_fact(visit)

@@ -6,15 +6,16 @@ from adapters.policies import Policies
 from adapters.web.addresses import paging, settings_url
 from adapters.web.facts_page import settings_frame
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
+from domain.policy import STATUSES
 
-STATUSES = ("active", "held", "inactive", "superseded", "erased", "all")
+ALL_STATUSES = (*STATUSES, "all")
 
 
 def show(visit: Visit) -> Page:
     frame = settings_frame(visit, "policies")
     policies = Policies(visit.workspace)
     chosen, domain = visit.asked("policy") or visit.said("policy"), visit.asked("domain")
-    status = visit.asked("status", STATUSES)
+    status = visit.asked("status", ALL_STATUSES)
     found = policies.list(
         visit.reader,
         status="" if status == "all" else status,
@@ -32,7 +33,7 @@ def show(visit: Visit) -> Page:
             "load": found.load,
             "denied": found.denied,
             "status": status,
-            "statuses": STATUSES,
+            "statuses": ALL_STATUSES,
             "counts": counts,
             "paging": paging(visit, path, len(found.policies), found.total),
             "chosen": policies.get(visit.reader, chosen) if chosen else None,

@@ -6,13 +6,14 @@ from adapters.audit import Audit
 from adapters.curation import Curation
 from adapters.web.addresses import memory_url, paging
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
+from domain.memory import STATUSES
 
-STATUSES = ("live", "merged", "superseded", "retired", "erased", "history", "all")
+ALL_STATUSES = (*STATUSES, "history", "all")
 
 
 def show_list(visit: Visit) -> Page:
     """The newest first."""
-    status = visit.asked("status", STATUSES)
+    status = visit.asked("status", ALL_STATUSES)
     wanted = "" if status == "all" else status
     curation = Curation(visit.workspace)
     _, total = curation.list(status=wanted, limit=0)
@@ -24,7 +25,7 @@ def show_list(visit: Visit) -> Page:
         {
             "memories": found[::-1],
             "status": status,
-            "statuses": STATUSES,
+            "statuses": ALL_STATUSES,
             "paging": paging(visit, "/registry", len(found), total),
         },
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from adapters.conflicts import Conflicts
+from adapters.conflicts import STATES, Conflicts
 from adapters.knowledge import scope_for
+from adapters.known import Known
 from adapters.serving.rpc_method import Call, Changing, Id, Method, Paged, Params, Text, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
 from projections import beliefs
 
-State = Literal["open", "decided", "kept", "merged", "both", "withdrawn", "all"]
+State = Annotated[str, Known(STATES)]
 
 
 class Listing(Paged):

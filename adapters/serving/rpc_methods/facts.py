@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from adapters.audit_facts import event_json
 from adapters.fact_reading import FactReading, moment_of
 from adapters.facts import Facts
+from adapters.known import Known
 from adapters.outcomes import outcome_json
 from adapters.searching import Asked, search
 from adapters.serving.rpc_method import (
@@ -26,15 +27,16 @@ from adapters.serving.rpc_method import (
     recorded,
     time_of,
 )
-from domain.decay import usual_veracity
+from domain.decay import GIVEN_VERACITIES, usual_veracity
 from domain.errors import InvalidInput
 from domain.propose import NewFact, OnConflict
 from domain.text import accept_actor
+from domain.topic import STATUSES
+from domain.topic_events import LinkKind
 from projections.recall.question import KindName, Mode
 
-Status = Literal["live", "superseded", "retired", "erased", "all"]
-Veracity = Literal["", "stated", "inferred", "imported", "tool"]
-LinkKind = Literal["related_to", "refines", "references"]
+Status = Annotated[str, Known((*STATUSES, "all"))]
+Veracity = Annotated[str, Known(("", *GIVEN_VERACITIES))]
 
 
 class Moment(Params):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from adapters.known import Known
 from adapters.policies import Policies
 from adapters.serving.rpc_method import Call, Changing, Id, Ids, Method, Name, Paged, Params, Text, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
 from domain.errors import InvalidInput
+from domain.policy import STATUSES
 
-Status = Literal["active", "inactive", "held", "superseded", "erased", "all"]
+Status = Annotated[str, Known((*STATUSES, "all"))]
 
 
 class Listing(Paged):

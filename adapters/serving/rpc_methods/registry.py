@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
 from adapters.curation import Curation
+from adapters.known import Known
 from adapters.serving.rpc_method import Call, Changing, Id, Method, Name, Paged, Params, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
+from domain.memory import STATUSES
 
-Status = Literal["live", "retired", "merged", "superseded", "erased", "all"]
+Status = Annotated[str, Known((*STATUSES, "history", "all"))]
 
 
 class Listing(Paged):

@@ -11,10 +11,8 @@ from adapters.serving.rpc_methods.facts import Watch, watching
 from adapters.session_json import session_json
 from adapters.sessions import Sessions, accept_phase
 from domain.session import NewDecision
-from domain.session_events import Decided
+from domain.session_events import Decided, DecisionType, Phase
 
-Phase = Literal["F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8"]
-Type = Literal["concept_clarified", "table_promoted", "table_excluded", "column_promoted", "column_excluded"]
 Names = Annotated[list[Name], Field(max_length=100)]
 
 
@@ -34,7 +32,7 @@ class Open(Changing):
 
 class Said(Changing):
     session_id: Id
-    type: Type
+    type: DecisionType
     subject: Text
     detail: Text = ""
     rationale: Text = ""
