@@ -110,11 +110,12 @@ class ServerIndex(VectorIndex):
                 self._points = client.count(self.name, exact=False).count
         return self._points
 
-    def scan(self) -> Iterator[Mapping[str, Any]]:
+    def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
+        asked = list(fields) or True
         start = None
         while True:
             with self._open() as client:
-                page, start = client.scroll(self.name, _records(), limit=PAGE, offset=start)
+                page, start = client.scroll(self.name, _records(), limit=PAGE, offset=start, with_payload=asked)
             yield from (record.payload or {} for record in page)
             if start is None:
                 return
