@@ -21,6 +21,7 @@ from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
 from projections.notes import ItemRow
 from projections.scope import Reader, Scope
+from projections.view import ViewsFile
 
 T = TypeVar("T")
 
@@ -43,9 +44,13 @@ NOW = Moment()
 class Seen:
     """The views at a moment with what may be seen of them. `wanted` has the moment filled in."""
 
-    db: sqlite3.Connection
+    file: ViewsFile
     scope: Scope
     wanted: Wanted
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.file.db
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +81,11 @@ class FactReading:
         now = iso_utc(self.workspace.clock())
         if moment.position is None:
             asked = Wanted(moment.at or now, past=bool(moment.at), **wanted)
-            yield Seen(self.workspace.file.db, scope, asked)
+            yield Seen(self.workspace.file, scope, asked)
             return
         at = moment.at or self._time_of(moment.position)
         with self.workspace.as_of(moment.position) as past:
-            yield Seen(past.db, scope, Wanted(at, past=bool(moment.at), **wanted))
+            yield Seen(past, scope, Wanted(at, past=bool(moment.at), **wanted))
 
     def get(self, fact_id: str, moment: Moment = NOW) -> dict[str, Any]:
         """A fact with its use, links, conflicts and predecessors. UnknownFact; AccessDenied where it is closed."""
