@@ -29,12 +29,12 @@ class FactAudit:
 
 
 def audit_fact(workspace: Workspace, reader: Reader, fact_id: str, at: str = "") -> FactAudit:
-    """A fact's whole history, until `at` (a position or a time), within what the reader may see.
+    """A fact's whole history, until `at` (a position or a time of the ledger), within what the reader may see.
 
     UnknownFact when it was not there; AccessDenied where its domain is closed.
     """
     reading = FactReading(workspace, reader)
-    moment = moment_of(workspace, at, "") if at else NOW
+    moment = moment_of(workspace, known_at=at)
     fact = reading.get(fact_id, moment)
     until = moment.position
     events = tuple(one for one in reading.history(fact_id) if until is None or one.position <= until)

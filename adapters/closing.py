@@ -90,7 +90,7 @@ class Closing:
 
 def _facts(workspace: Workspace, domain: str, status: str) -> list[fact_queries.FactRow]:
     """The facts of a domain with this standing, valid now or not."""
-    found, _ = fact_queries.list_facts(workspace.file.db, Wanted(as_of="", status="", domain=domain), everything())
+    found, _ = fact_queries.list_facts(workspace.file.db, Wanted(at="", status="", domain=domain), everything())
     return [fact for fact in found if status in ("", fact.status)]
 
 

@@ -21,19 +21,20 @@ from projections import access, beliefs, conflicts, fact_queries, links, notes
 from projections.fact_queries import FactRow, Wanted
 from projections.notes import ItemRow
 from projections.scope import Reader, Scope
+from projections.view import ViewsFile
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something is asked about. `position`: what was known there; `as_of`: what holds at that time.
+    """When something is asked about. `position`: what was known there; `at`: what holds at that time.
 
-    Both None: now. A time that is known but no `as_of` means that time.
+    Neither: now. What was known then and no `at`: what held at the time of that position.
     """
 
     position: int | None = None
-    as_of: str = ""
+    at: str = ""
 
 
 NOW = Moment()
@@ -43,9 +44,13 @@ NOW = Moment()
 class Seen:
     """The views at a moment with what may be seen of them. `wanted` has the moment filled in."""
 
-    db: sqlite3.Connection
+    file: ViewsFile
     scope: Scope
     wanted: Wanted
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        return self.file.db
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +80,12 @@ class FactReading:
         scope = self._scope()
         now = iso_utc(self.workspace.clock())
         if moment.position is None:
-            asked = Wanted(moment.as_of or now, past=bool(moment.as_of), **wanted)
-            yield Seen(self.workspace.file.db, scope, asked)
+            asked = Wanted(moment.at or now, past=bool(moment.at), **wanted)
+            yield Seen(self.workspace.file, scope, asked)
             return
-        as_of = moment.as_of or self._time_of(moment.position)
+        at = moment.at or self._time_of(moment.position)
         with self.workspace.as_of(moment.position) as past:
-            yield Seen(past.db, scope, Wanted(as_of, past=bool(moment.as_of), **wanted))
+            yield Seen(past, scope, Wanted(at, past=bool(moment.at), **wanted))
 
     def get(self, fact_id: str, moment: Moment = NOW) -> dict[str, Any]:
         """A fact with its use, links, conflicts and predecessors. UnknownFact; AccessDenied where it is closed."""
@@ -115,7 +120,7 @@ class FactReading:
     def remembered(self, seen: Seen, question: str) -> tuple[ItemRow, ...]:
         """What the reader keeps in mind that shares a word with the question, the latest first."""
         asked = telling_words(question)
-        held = notes.items_in_mind(seen.db, self.reader.actor, seen.wanted.as_of)
+        held = notes.items_in_mind(seen.db, self.reader.actor, seen.wanted.at)
         return tuple(item for item in held if asked & telling_words(item.content))
 
     def history(self, fact_id: str) -> Sequence[Envelope]:
@@ -181,17 +186,19 @@ def _without(event: T, closed: frozenset[str]) -> T:
     return event.model_copy(update=kept)
 
 
-def moment_of(workspace: Workspace, at: str, as_of: str) -> Moment:
-    """`at`: a position or a time, what was known then; `as_of`: a time, what holds then. InvalidInput for others."""
-    told = iso_utc(parse_time(as_of)) if as_of else ""
-    if not at:
-        return Moment(None, told)
-    position, head = workspace.position_at(at), workspace.ledger.head().position
+def moment_of(workspace: Workspace, *, at: str = "", known_at: str = "") -> Moment:
+    """`at`: a time, what held then; `known_at`: a position or a time, what was known then. InvalidInput for others."""
+    if at.isdecimal():
+        raise InvalidInput(f"at is a time, and {at} is a position", f"--known-at {at} (known_at) tells what was known")
+    held = iso_utc(parse_time(at)) if at else ""
+    if not known_at:
+        return Moment(None, held)
+    position, head = workspace.position_at(known_at), workspace.ledger.head().position
     if position > head:
         raise InvalidInput(f"the ledger has positions 0 to {head}, not {position}")
-    if not told and not at.isdecimal():
-        told = iso_utc(parse_time(at))
-    return Moment(position, told)
+    if not held and not known_at.isdecimal():
+        held = iso_utc(parse_time(known_at))
+    return Moment(position, held)
 
 
 def log_shown(

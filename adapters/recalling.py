@@ -90,6 +90,16 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of the views for one answer: hits and their records as they stood at one position."""
+
+    ranking: Ranking
+    hits: tuple[Shown, ...]
+    remembered: tuple[ItemRow, ...]
+    denied: str
+
+
+@dataclass(frozen=True, slots=True)
 class VectorVoice:
     """How the vector voice fared: how far the index was that was asked (-1: none), how well its model knows the
     language, or why it is silent."""
@@ -149,8 +159,6 @@ class Recalling:
                 curves(self.workspace), intent=intent_of(question),
             )  # fmt: skip
             answer = self._answer(asked, seen, moment)
-            if moment == NOW and "fact" in kinds:
-                answer = replace(answer, remembered=reading.remembered(seen, question))
         if answer.hits and not by.dry_run:
             self._log(answer, by, session_id)
         return answer
@@ -159,31 +167,32 @@ class Recalling:
 
     def _answer(self, asked: Question, seen: Seen, moment: Moment) -> Answer:
         language = language_of(fold(asked.text[:1_000]))
-        ranking, heard = self._ranked(asked, seen, moment, language)
+        read, heard = self._ranked(asked, seen, moment, language)
         voices = dict.fromkeys(VOICES[asked.mode], RAN)
         notices = list(heard.notices)
         if "vector" in voices and heard.silent:
             voices["vector"] = f"unavailable: {heard.silent}"
             notices.append(f"answered without vectors: {heard.silent}" + (f" ({heard.hint})" if heard.hint else ""))
         return Answer(
-            tuple(with_records(seen.db, ranking.hits, seen.scope, asked.offset + 1)),
+            read.hits,
             "all" if len(asked.kinds) > 1 else asked.kinds[0],
             asked.mode,
             asked.intent or "general",
-            ranking.window,
+            read.ranking.window,
             voices,
             heard.position,
             self.workspace.ledger.head().position,
             language,
             heard.coverage,
-            ranking.more,
-            str(until) if ranking.more and (until := asked.offset + asked.limit) <= FURTHEST else "",
-            seen.scope.denied if "fact" in asked.kinds else "",
+            read.ranking.more,
+            str(until) if read.ranking.more and (until := asked.offset + asked.limit) <= FURTHEST else "",
+            read.denied if "fact" in asked.kinds else "",
             "; ".join(notices),
             asked.explain,
+            read.remembered,
         )
 
-    def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Ranking, VectorVoice]:
+    def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Read, VectorVoice]:
         """By every voice of the mode; by the others where the model or the index fails, at whatever step."""
         weights = Weights(self._by_intent())
         indexing, heard = self.indexing or Indexing(self.workspace), VectorVoice()
@@ -192,11 +201,28 @@ class Recalling:
                 with self._meaning(asked, seen, moment, indexing) as (meaning, heard, embedder):
                     heard = replace(heard, coverage=indexing.coverage(embedder, language))
                     known = replace(weights, coverage=heard.coverage or 0.0)
-                    ranking = rank(seen.db, replace(asked, weights=known), meaning)
-                    return ranking, _scanned(meaning, heard) if isinstance(meaning, ScanMeaning) else heard
+                    read = self._read(replace(asked, weights=known), seen, moment, meaning)
+                    return read, _scanned(meaning, heard) if isinstance(meaning, ScanMeaning) else heard
             except (Unavailable, OtherHistory) as error:
                 heard = VectorVoice(silent=error.message, hint=error.hint)
-        return rank(seen.db, replace(asked, weights=weights)), heard
+        return self._read(replace(asked, weights=weights), seen, moment), heard
+
+    def _read(self, asked: Question, seen: Seen, moment: Moment, meaning: Meaning | None = None) -> Read:
+        """In one transaction, which no writer waits for: no hit has changed, or was closed, before it is shown.
+
+        It begins when model and index are ready, since the index follows the views in transactions of its own.
+        """
+        with seen.file.reading() as db:
+            if moment.position is None:  # the grants of this very position; the past is seen by those of today
+                asked = replace(asked, scope=scope_for(self.workspace, self.reader, db))
+            ranking = rank(db, asked, meaning)
+            remembers = moment == NOW and "fact" in asked.kinds
+            return Read(
+                ranking,
+                tuple(with_records(db, ranking.hits, asked.scope, asked.offset + 1)),
+                FactReading(self.workspace, self.reader).remembered(seen, asked.text) if remembers else (),
+                asked.scope.denied,
+            )
 
     @contextmanager
     def _meaning(

@@ -16,7 +16,7 @@ from projections.scope import Reader
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question and how it is asked. `at`, `as_of`: as in `tht fact search`."""
+    """A question and how it is asked. `at`, `known_at`: as in `tht fact search`."""
 
     question: str
     kind: str = "fact"
@@ -27,14 +27,14 @@ class Asked:
     repo: str = ""
     session_id: str = ""
     at: str = ""
-    as_of: str = ""
+    known_at: str = ""
     explain: bool = False
 
 
 def search(workspace: Workspace, reader: Reader, by: By, asked: Asked) -> dict[str, Any]:
     """What is found, best first; ids of what was shown are recorded."""
     accept_text(asked.question, "question", required=True)
-    moment = moment_of(workspace, asked.at, asked.as_of)
+    moment = moment_of(workspace, at=asked.at, known_at=asked.known_at)
     return (
         Recalling(workspace, reader, Indexing.of(workspace))
         .search(

@@ -192,7 +192,7 @@ class Workspace:
         """A position, or the last one recorded at or before an ISO time with a zone."""
         if when.isdecimal():
             return int(when)
-        moment = parse_time(when)
+        moment = parse_time(when, otherwise="neither a position nor a time")
         if "." not in when and not moment.microsecond:  # a whole second, as the audit shows it, until its end
             moment = moment.replace(microsecond=999_999)
         return timeline.position_at(self.caught_up(), iso_utc(moment))
@@ -246,12 +246,15 @@ class Workspace:
             raise
 
 
-def parse_time(text: str) -> datetime:
-    """An ISO time with a zone. InvalidInput for a naive one: which day it means depends on where you are."""
+def parse_time(text: str, *, otherwise: str = "no time") -> datetime:
+    """An ISO time with a zone. InvalidInput for a naive one: which day it means depends on where you are.
+
+    `otherwise`: what anything else is called, where it might have been more than a time.
+    """
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(f"{text!r} is neither a position nor a time", "write 1204 or 2026-03-02T10:00:00Z") from None
+        raise InvalidInput(f"{text!r} is {otherwise}", "write 2026-03-02T10:00:00Z") from None
     if moment.tzinfo is None:
         raise InvalidInput(f"the time {text!r} has no zone", "write 2026-03-02T10:00:00Z, or +01:00 for the Z")
     try:

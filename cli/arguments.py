@@ -46,7 +46,8 @@ POLICY = Id("policy id")
 def _said(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
     """An empty --at, as of an unset shell variable, must not quietly mean now."""
     if value == "":
-        raise click.BadParameter("is empty: write a position or a time", ctx, parameter)
+        wanted = str(parameter.metavar).lower().replace("|", " or a ")
+        raise click.BadParameter(f"is empty: write a {wanted}", ctx, parameter)
     return value or ""
 
 
@@ -57,6 +58,25 @@ at_option = click.option(
     callback=_said,
     help="As it was then: 120, 2026-03-02T10:00:00Z.",
 )
+
+
+def two_times(command: F) -> F:
+    """Options of what may have held at another time than it was known: passed as `at`, `known_at`."""
+    options = (
+        click.option(
+            "--at", default=None, metavar="TIME", callback=_said, help="What held then: 2026-03-02T10:00:00Z."
+        ),
+        click.option(
+            "--known-at",
+            default=None,
+            metavar="POSITION|TIME",
+            callback=_said,
+            help="What was known then: 120, 2026-03-02T10:00:00Z.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def require(value: str, name: str, hint: str = "") -> str:

@@ -10,7 +10,7 @@ from adapters.fact_reading import FactReading, Found, moment_of
 from adapters.facts import Facts
 from adapters.recalling import Recalling
 from cli.answer import searching, show_answer
-from cli.arguments import FACT, at_option
+from cli.arguments import FACT, two_times
 from cli.fact_propose import moment, propose
 from cli.fact_view import fact_page, fact_table, history_table
 from cli.options import Commands, Run, common, mutating, paged, pass_run
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 ALL_STATUSES = (*STATUSES, "all")
 
 fact_argument = click.argument("fact_id", metavar="FACT", type=FACT)
-as_of_option = click.option("--as-of", default="", metavar="TIME", help="What held at that time: 2026-03-02T10:00:00Z.")
 domain_option = click.option("--domain", default="", metavar="DOMAIN", help="Only this domain.")
 repo_option = click.option("--repo", default="", metavar="REPO", help="Of this repository: a slug or owner/name.")
 
@@ -53,8 +52,7 @@ fact_command.add_command(propose)
 @repo_option
 @click.option("--topic", default="", metavar="TOPIC", help="Only facts of this topic.")
 @click.option("--author", default="", metavar="WHO", help="Only facts that this actor said.")
-@at_option
-@as_of_option
+@two_times
 @common
 @pass_run
 def search(
@@ -70,7 +68,7 @@ def search(
     topic: str,
     author: str,
     at: str,
-    as_of: str,
+    known_at: str,
 ) -> None:
     """The facts that a question is about, best first. What was shown is recorded, by ids."""
     accept_text(question, "the question", required=True)
@@ -86,7 +84,7 @@ def search(
             cursor=cursor,
             domain=domain,
             repo=repo,
-            moment=moment_of(workspace, at, as_of),
+            moment=moment_of(workspace, at=at, known_at=known_at),
             explain=explain,
             **{name: value for name, value in wanted.items() if value},
         )
@@ -99,8 +97,7 @@ def search(
 @click.option("--topic", default="", metavar="TOPIC", help="Only this topic.")
 @click.option("--author", default="", metavar="WHO", help="Only what this actor said.")
 @click.option("--status", type=click.Choice(ALL_STATUSES), default="live", show_default=True, help="Only these.")
-@at_option
-@as_of_option
+@two_times
 @paged
 @pass_run
 def list_command(
@@ -111,7 +108,7 @@ def list_command(
     author: str,
     status: str,
     at: str,
-    as_of: str,
+    known_at: str,
     limit: int,
     offset: int,
 ) -> None:
@@ -119,7 +116,7 @@ def list_command(
     with run.opened() as workspace:
         reading = FactReading(workspace, run.reader(workspace))
         found = reading.list(
-            moment_of(workspace, at, as_of),
+            moment_of(workspace, at=at, known_at=known_at),
             repo=repo,
             limit=limit,
             offset=offset,
@@ -140,14 +137,14 @@ def show_found(run: Run, found: Found, title: str, *, limit: int, offset: int = 
 
 @fact_command.command("show")
 @fact_argument
-@at_option
-@as_of_option
+@two_times
 @common
 @pass_run
-def show_command(run: Run, fact_id: str, at: str, as_of: str) -> None:
+def show_command(run: Run, fact_id: str, at: str, known_at: str) -> None:
     """A fact: how sure it is, who said so, what it replaced, what it is linked with."""
     with run.opened() as workspace:
-        fact = FactReading(workspace, run.reader(workspace)).get(fact_id, moment_of(workspace, at, as_of))
+        when = moment_of(workspace, at=at, known_at=known_at)
+        fact = FactReading(workspace, run.reader(workspace)).get(fact_id, when)
         show(run, fact, lambda: fact_page(fact))
 
 

@@ -12,7 +12,7 @@ from adapters.review import Outcome, Preview, Review, Verdict
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace
 from cli.answer import searching, show_answer
-from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing
+from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing, two_times
 from cli.candidates import candidate_page, show_batch
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed, table, time_text
@@ -205,11 +205,19 @@ def defer(
 @click.argument("question")
 @click.option("--session", "session_id", type=SESSION, default=None, help="Leave out what it has decided already.")
 @searching
-@at_option
+@two_times
 @common
 @pass_run
 def search(
-    run: Run, question: str, session_id: str | None, mode: str, limit: int, cursor: str, explain: bool, at: str
+    run: Run,
+    question: str,
+    session_id: str | None,
+    mode: str,
+    limit: int,
+    cursor: str,
+    explain: bool,
+    at: str,
+    known_at: str,
 ) -> None:
     """The live memories that fit a question. Nothing is applied by itself."""
     accept_text(question, "question", required=True)
@@ -222,7 +230,7 @@ def search(
             limit=limit,
             cursor=cursor,
             session_id=session_id or "",
-            moment=moment_of(workspace, at, ""),
+            moment=moment_of(workspace, at=at, known_at=known_at),
             explain=explain,
         )
         show_answer(run, answer)

@@ -88,18 +88,18 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which facts are wanted; an empty field takes all. `as_of`: what held at that time (ISO 8601, UTC).
+    """Which facts are wanted; an empty field takes all. `at`: what held at that time (ISO 8601, UTC).
 
-    `status`: live (and valid at `as_of`), superseded, retired, erased, or empty for every one there ever was.
+    `status`: live (and valid at `at`), superseded, retired, erased, or empty for every one there ever was.
     """
 
-    as_of: str
+    at: str
     status: str = "live"
     domain: str = ""
     topic: str = ""
     author: str = ""
     repo: str = ""  # slug of the repository whose domains are wanted
-    past: bool = False  # `as_of` was asked for: what has been superseded since counts as it did then
+    past: bool = False  # `at` was asked for: what has been superseded since counts as it did then
 
     @property
     def narrow(self) -> bool:
@@ -124,7 +124,7 @@ class Wanted:
             values += [-len(ending), ending]
         if self.status == "live":
             texts.append(_HELD if self.past else _LIVE)
-            values += [self.as_of] * (4 if self.past else 2)
+            values += [self.at] * (4 if self.past else 2)
         return " AND ".join(texts) or "1", values
 
 

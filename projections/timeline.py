@@ -11,17 +11,17 @@ from typing import Any
 from domain.access import GrantChanged
 from domain.erasure import TextErased
 from domain.event import ERASED, Envelope, Event, iso_utc
-from domain.session_events import Decided
+from domain.session_events import PREFIX, ConceptClarified, Decided, decision_record
 from domain.upkeep import COUNTED, UpkeepRun
 from projections.view import View
 
-EVENTS = "timeline_v3_events"
-NAMED = "timeline_v3_named"  # the other records that an event names
+EVENTS = "timeline_v4_events"
+NAMED = "timeline_v4_named"  # the other records that an event names
 
 
 class TimelineView(View):
     name = "timeline"
-    version = 3
+    version = 4
     tables = (EVENTS, NAMED)
     schema = (
         f"""CREATE TABLE IF NOT EXISTS {EVENTS} (
@@ -79,7 +79,7 @@ class TimelineView(View):
                 record,
             ),
         )
-        named = sorted(set(_named(event)) - {record})
+        named = sorted(set(_named(event, envelope.stream)) - {record})
         db.executemany(f"INSERT INTO {NAMED} VALUES (?, ?)", ((record, envelope.position) for record in named))
 
 
@@ -101,8 +101,12 @@ _NAMING = (
 )
 
 
-def _named(event: Event) -> Iterator[str]:
+def _named(event: Event, stream: str) -> Iterator[str]:
     """The ids of the records that an event names, whatever record it is about itself."""
+    if isinstance(event, ConceptClarified):  # it names the one that it is an edit of by its seq in the session
+        if event.supersedes is not None:
+            yield decision_record(stream.removeprefix(PREFIX), event.supersedes)
+        return
     for name in _fields(type(event), _NAMING):
         value = getattr(event, name)
         for one in value if isinstance(value, tuple) else (value,):

@@ -39,7 +39,7 @@ class SearchMemory(Arguments):
     cursor: Cursor = ""
     domain: Domain = ""
     repo: Repo = ""
-    as_of: Annotated[str, Field(max_length=100, description="What held at that time (ISO 8601 with a zone).")] = ""
+    at: Annotated[str, Field(max_length=100, description="What held at that time (ISO 8601 with a zone).")] = ""
     known_at: Annotated[str, Field(max_length=100, description="What was known then: a time, or a position.")] = ""
     explain: Annotated[bool, Field(description="With `why` in each hit: how every voice ranked it.")] = False
 
@@ -66,8 +66,8 @@ def _search(call: Call, given: SearchMemory) -> dict[str, Any]:
         given.cursor,
         given.domain,
         given.repo,
-        at=given.known_at,
-        as_of=given.as_of,
+        at=given.at,
+        known_at=given.known_at,
         explain=given.explain,
     )
     return found(call, asked)

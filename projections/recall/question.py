@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {"fact": ("fact",), "memory": ("memory",), 
 class Question:
     """A question with all that decides what may answer it, before anything is ranked.
 
-    `wanted`: which facts, and at what time (`wanted.as_of`, ISO 8601 in UTC), which is also the time of asking for
+    `wanted`: which facts, and at what time (`wanted.at`, ISO 8601 in UTC), which is also the time of asking for
     decay and for `last week`. `without`: refs that are not wanted. `repo`: slug of the caller's repository, whose facts
     count for more. `offset`: how many of the best are passed over.
     """
@@ -46,7 +46,7 @@ class Question:
 
     @property
     def now(self) -> datetime:
-        return datetime.fromisoformat(self.wanted.as_of)
+        return datetime.fromisoformat(self.wanted.at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def _facts(question: Question) -> Source:
 
 
 def _memories(question: Question) -> Source:
-    past, moment = question.wanted.past, question.wanted.as_of
+    past, moment = question.wanted.past, question.wanted.at
     return Source(
         "memory",
         registry.MEMORIES,

@@ -43,10 +43,10 @@ def day(month: int, day: int) -> datetime:
     return datetime(2026, month, day, tzinfo=UTC)
 
 
-def by_every_path(workspace: Workspace, at: str = "", as_of: str = "") -> list[str]:
+def by_every_path(workspace: Workspace, at: str = "", known_at: str = "") -> list[str]:
     """What listing, and searching in every mode, show at a moment; all must say the same."""
     reading = FactReading(workspace, Reader("human:ada"))
-    moment = moment_of(workspace, at, as_of)
+    moment = moment_of(workspace, at=at, known_at=known_at)
     listed = sorted(fact.content for fact in reading.list(moment).facts)
     recalling = Recalling(workspace, Reader("human:ada"))
     for mode, voices in VOICES.items():
@@ -58,22 +58,22 @@ def by_every_path(workspace: Workspace, at: str = "", as_of: str = "") -> list[s
     return listed
 
 
-def test_s30_as_of_and_known_as_of_are_two_questions(workspace: Workspace, clock: Clock) -> None:
+def test_s30_what_held_and_what_was_known_are_two_questions(workspace: Workspace, clock: Clock) -> None:
     facts = Facts(workspace)
     first, _ = facts.propose("ops", NewFact("the owner of the rota is Ada", "on call", "human:ada"), ADA)
     clock.now = day(1, 10)
     second, _ = facts.propose("ops", NewFact("the owner of the rota is Bo", "on call", "human:ada"), ADA)
     assert second.superseded == (first.fact_id,)
     clock.now = day(2, 1)
-    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
-    assert by_every_path(workspace, as_of="2026-01-15T00:00:00Z") == ["the owner of the rota is Bo"]
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace, at="2026-01-15T00:00:00Z") == ["the owner of the rota is Bo"]
     backdated = NewFact(
         "for a while Cy had the rota", "on call", "human:ada", valid_from=day(1, 3), valid_until=day(1, 7)
     )
     facts.propose("ops", backdated, ADA)
     clock.now = day(2, 2)
-    assert "for a while Cy had the rota" in by_every_path(workspace, as_of="2026-01-05T00:00:00Z")
-    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert "for a while Cy had the rota" in by_every_path(workspace, at="2026-01-05T00:00:00Z")
+    assert by_every_path(workspace, known_at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
     assert by_every_path(workspace) == ["the owner of the rota is Bo"]
 
 
@@ -83,8 +83,8 @@ def test_a_correction_says_that_the_old_wording_never_held(workspace: Workspace,
     clock.now = day(2, 1)
     facts.correct(old.fact_id, NewFact("the owner of the rota is Ida", "", "human:ada"), ADA)
     clock.now = day(2, 2)
-    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == ["the owner of the rota is Ida"]
-    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ida"]
+    assert by_every_path(workspace, known_at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
 
 
 def test_what_ends_or_begins_later_is_read_only_in_its_time(workspace: Workspace, clock: Clock) -> None:
@@ -101,8 +101,8 @@ def test_a_retired_fact_was_wrong_at_every_time(workspace: Workspace, clock: Clo
     wrong, _ = facts.propose("ops", NewFact("the owner of the rota is Ada", "a", "human:ada"), ADA)
     clock.now = day(2, 1)
     facts.retire(wrong.fact_id, ADA)
-    assert by_every_path(workspace, as_of="2026-01-05T00:00:00Z") == []
-    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace, at="2026-01-05T00:00:00Z") == []
+    assert by_every_path(workspace, known_at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
 
 
 def test_s41_recalled_250_times_and_repeated_it_is_as_sure_as_before(workspace: Workspace, clock: Clock) -> None:

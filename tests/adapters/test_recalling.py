@@ -259,11 +259,11 @@ def test_s30_every_voice_answers_as_of_the_past(one: Workspace, clock: Clock, mo
     clock.now += timedelta(days=30)
     for moment, expected in (
         (NOW, new),
-        (Moment(as_of="2026-01-05T00:00:00.000000Z"), old),
-        (Moment(as_of="2026-01-15T00:00:00.000000Z"), new),
+        (Moment(at="2026-01-05T00:00:00.000000Z"), old),
+        (Moment(at="2026-01-15T00:00:00.000000Z"), new),
         (Moment(position=then), old),
-        (moment_of(one, "2026-01-05T00:00:00Z", ""), old),
-        (moment_of(one, "2026-01-05T00:00:00Z", "2026-02-01T00:00:00Z"), old),
+        (moment_of(one, known_at="2026-01-05T00:00:00Z"), old),
+        (moment_of(one, known_at="2026-01-05T00:00:00Z", at="2026-02-01T00:00:00Z"), old),
     ):
         answer = search(one, "who owns the rota", mode, moment=moment)
         assert ids(answer) == [expected], moment
@@ -447,7 +447,7 @@ def test_s30_a_memory_that_was_replaced_is_what_held_before(one: Workspace, cloc
     before = iso_utc(clock.now + timedelta(days=1))
     clock.now += timedelta(days=10)
     Curation(one).supersede(first, second, ADA)
-    told = search(one, "ablation recurrence", mode, kind="memory", moment=Moment(as_of=before))
+    told = search(one, "ablation recurrence", mode, kind="memory", moment=Moment(at=before))
     assert set(ids(told)) == {first, second}
     assert ids(search(one, "ablation recurrence", mode, kind="memory")) == [second]
 

@@ -186,6 +186,23 @@ def test_the_log_filters_by_actor_kind_time_session_and_memory(bench: Bench) -> 
     assert "memory_promoted" in said["hint"]
 
 
+def test_an_edit_names_the_clarification_that_it_replaces_by_session_and_seq(bench: Bench) -> None:
+    """A bare seq is the id of no record: 1 would be every session's."""
+    bench.ok("init")
+    for session in ("s1", "s2"):
+        bench.ok("session", "open", session, "--question", "q", "--actor", ANNA)
+        bench.clarify(session, "ablazione", "una procedura")
+        bench.ok("session", "edit", session, "1", "--detail", "una procedura con catetere", "--actor", ANNA)
+
+    def found(record: str) -> list[tuple[str, int]]:
+        events = bench.json("audit", "log", "--record", record)["events"]
+        return [(event["session_id"], event["seq"]) for event in events]
+
+    assert found("1") == []
+    assert found("s1:1") == [("s1", 1), ("s1", 2)]
+    assert found("s2:2") == [("s2", 2)]
+
+
 def test_an_actor_with_what_they_did(bench: Bench) -> None:
     bench.one_memory()
     told = bench.json("audit", "actor", BRUNO)

@@ -42,7 +42,7 @@ def test_one_domain_is_closed_whole_and_opened_again(two: Tht, way: str, cause: 
         (cause, "human:ada", "moved")
     }
     then = before[-1]["recorded_at"]
-    assert (len(live(two, "--as-of", then, "--domain", "north")) == 2) == held
+    assert (len(live(two, "--at", then, "--domain", "north")) == 2) == held
     assert two.refused("domain", "close", "north", "--as", way, *ADA) == "NothingChanged"
     two.json("domain", "close", "--undo", done["run_id"], *ADA)
     assert (len(live(two)), len(rules(two))) == (4, 2)

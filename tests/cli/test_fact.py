@@ -155,8 +155,8 @@ def test_s29_what_it_was_before_is_one_command_away(tht: Tht) -> None:
         ("fact_superseded", "human:ada", "typing error"),
     ]
     assert listed(tht) == ["the port is 8081"]
-    assert listed(tht, "--at", str(before)) == ["the port is 8080"]
-    assert tht.json("fact", "show", old, "--at", str(before))["status"] == "live"
+    assert listed(tht, "--known-at", str(before)) == ["the port is 8080"]
+    assert tht.json("fact", "show", old, "--known-at", str(before))["status"] == "live"
 
 
 def test_s31_times_need_a_zone_and_are_kept_in_utc(tht: Tht) -> None:

@@ -55,7 +55,7 @@ def test_s54_a_closed_domain_shows_nothing_by_any_path(tht: Tht, closed: dict[st
         assert "payroll" not in answer, command
         assert closed["linked"] not in answer, command
     for at in ("1", "6"):
-        assert "salary" not in texts(tht.json("fact", "list", "--at", at, "--status", "all", *QA))
+        assert "salary" not in texts(tht.json("fact", "list", "--known-at", at, "--status", "all", *QA))
 
 
 def test_s55_a_denial_is_told_apart_from_finding_nothing_and_counts_nothing(tht: Tht, closed: dict[str, str]) -> None:

@@ -153,7 +153,7 @@ def test_an_old_request_ranks_below_a_fresh_fact(
     assert decay[request] == pytest.approx(0.02, abs=0.001)
     assert decay[fresh] == pytest.approx(1, abs=0.01)
     then = (month_ago + timedelta(minutes=5)).isoformat()
-    assert ids(search(tht, question, "--mode", mode, "--as-of", then)) == [request], "it was fresh when it was said"
+    assert ids(search(tht, question, "--mode", mode, "--at", then)) == [request], "it was fresh when it was said"
 
 
 @pytest.mark.parametrize("model", ["none", "hash"])

@@ -35,8 +35,8 @@ def mounted(tmp_path: Path) -> Iterator[Callable[..., Path]]:
     """Mounts a small file system of its own in memory; whatever was mounted is unmounted."""
     mounts: list[Path] = []
 
-    def mount(name: str, size: str) -> Path:
-        point = tmp_path / name
+    def mount(name: str, size: str, under: Path = tmp_path) -> Path:
+        point = under / name
         point.mkdir()
         done = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(point)],

@@ -65,7 +65,9 @@ def wrong() -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]]]:
         ("search_memory", {"query": "x", "limit": 0}, ("limit",)),
         ("search_memory", {"query": " "}, ("query",)),
         ("search_memory", {"query": "x", "cursor": "made up"}, ("cursor",)),
-        ("search_memory", {"query": "x", "as_of": "yesterday"}, ("yesterday",)),
+        ("search_memory", {"query": "x", "at": "yesterday"}, ("yesterday",)),
+        ("search_memory", {"query": "x", "at": "12"}, ("12 is a position", "known_at")),
+        ("search_memory", {"query": "x", "as_of": "2026-01-01T00:00:00Z"}, ("as_of", "known_at")),
         ("search_memory", {"query": "x", "known_at": "2026-01-01T00:00"}, ("zone",)),
         ("search_memory", {}, ("query", "missing")),
         ("propose_fact", {"content": "c", "topic": "t", "domain": "d", "memory_type": "myth"}, ("memory_type", "goal")),
@@ -112,6 +114,25 @@ async def test_an_error_has_the_domains_type_and_names_a_tool_to_go_on_with(http
             error = await agent.refused(name, **arguments)
             assert error["type"] == kind, (name, error)
             assert hint in error["hint"], (name, error)
+
+
+@pytest.mark.anyio
+async def test_s30_at_asks_what_held_and_known_at_what_was_known(http_agent: Any) -> None:
+    """S-30, in the names that every interface has."""
+    async with http_agent as agent:
+        told = {"domain": "ops", "topic": "port"}
+        first = await agent("propose_fact", content="The port is 8080", valid_from="2026-01-01T00:00:00Z", **told)
+        known = str(first["position"])
+        second = await agent("propose_fact", content="The port is 9090", valid_from="2026-03-01T00:00:00Z", **told)
+        for moment, expected in (
+            ({}, second),
+            ({"at": "2026-02-01T00:00:00Z"}, first),
+            ({"at": "2026-04-01T00:00:00Z"}, second),
+            ({"known_at": known}, first),
+            ({"known_at": known, "at": "2026-04-01T00:00:00Z"}, first),
+        ):
+            found = await agent("search_memory", query="which port", mode="keyword", **moment)
+            assert [hit["id"] for hit in found["hits"]] == [expected["fact_id"]], moment
 
 
 @pytest.mark.anyio

@@ -42,7 +42,7 @@ def by_every_path(workspace: Workspace, reader: Reader, position: int) -> dict[s
     return {
         "list": facts.list(status="").as_json(),
         "list as it was": facts.list(Moment(position=position), status="").as_json(),
-        "list as of now": facts.list(Moment(as_of="2099-01-01T00:00:00.000000Z")).as_json(),
+        "list at a time": facts.list(Moment(at="2099-01-01T00:00:00.000000Z")).as_json(),
         **{f"{mode} search": found(workspace, reader, by, mode) for mode in MODES},
         "conflicts": {"conflicts": [one.as_json() for one in conflicts], "total": total, "denied": denied or None},
         "policies": without_load(Policies(workspace).list(reader, status="").as_json()),

@@ -171,14 +171,14 @@ def test_what_held_and_what_was_known_are_read_as_the_oracle_says(ops: list[Op],
         now = str(oracle.moment(history.clock.now.isoformat()))
         current = {name for name, fact in facts.items() if oracle.holds(fact, now)}
         assert {one.id for one in reading.list().facts} == current
-        as_of_now = {one.id for one in reading.list(Moment(as_of=now)).facts}
-        assert current <= as_of_now == {name for name, fact in facts.items() if oracle.held_at(fact, now)}
-        rest = [facts[facts[name]["superseded_by"]]["held_from"] for name in as_of_now - current]
+        held_now = {one.id for one in reading.list(Moment(at=now)).facts}
+        assert current <= held_now == {name for name, fact in facts.items() if oracle.held_at(fact, now)}
+        rest = [facts[facts[name]["superseded_by"]]["held_from"] for name in held_now - current]
         assert all(begins > now for begins in rest), "only what gives way to something that begins later"
 
         then = str(oracle.moment((history.clock.now - timedelta(hours=chance.randrange(24 * 20))).isoformat()))
         held = {name for name, fact in facts.items() if oracle.held_at(fact, then)}
-        assert {one.id for one in reading.list(Moment(as_of=then)).facts} == held
+        assert {one.id for one in reading.list(Moment(at=then)).facts} == held
         known = oracle.facts(events[: (at := chance.randrange(1, len(events)))])
         time = str(oracle.moment(events[at - 1]["at"]))
         listed = reading.list(Moment(position=at)).facts

@@ -26,11 +26,13 @@ def check_timeline(db: sqlite3.Connection, events: list[Data]) -> None:
         assert row["seq"] == data.get("seq")
         if "memory_id" in data:
             assert row["memory_id"] == data["memory_id"]
-    data_at = {event["position"]: event["data"] for event in events}
+    event_at = {event["position"]: event for event in events}
     for record, position in db.execute(f"SELECT record, position FROM {NAMED}"):
-        data = data_at[position]
-        edited = record == str(data.get("supersedes"))  # a clarification names by its number the seq that it replaces
-        assert json.dumps(record) in json.dumps(data) or edited, f"{record} at {position}"
+        event = event_at[position]
+        if event["kind"] == "concept_clarified":  # it names the one that it is an edit of, by session and seq
+            assert record == f"{event['stream'][len('session/') :]}:{event['data']['supersedes']}"
+        else:
+            assert json.dumps(record) in json.dumps(event["data"]), f"{record} at {position}"
     for event in events:  # the successor of a fact finds the event in which it took its place
         if event["kind"] == "fact_superseded":
             found = db.execute(f"SELECT 1 FROM {NAMED} WHERE record = ? AND position = ?",

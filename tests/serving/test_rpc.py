@@ -146,6 +146,28 @@ def test_search_finds_what_the_command_line_finds_in_the_same_order(server: Serv
     assert ids(found)
 
 
+def test_s30_at_asks_what_held_and_known_at_what_was_known(coder: Caller) -> None:
+    """S-30, in the names that every interface has."""
+    told = {"domain": "ops", "topic": "port"}
+    first = coder("memory_fact.upsert", content="The port is 8080", valid_from="2026-01-01T00:00:00Z", **told)
+    known = str(coder("memory_fact.getById", fact_id=first["fact_id"])["position"])
+    second = coder("memory_fact.upsert", content="The port is 9090", valid_from="2026-03-01T00:00:00Z", **told)
+    for moment, expected in (
+        ({}, second),
+        ({"at": "2026-02-01T00:00:00Z"}, first),
+        ({"at": "2026-04-01T00:00:00Z"}, second),
+        ({"known_at": known}, first),
+        ({"known_at": known, "at": "2026-04-01T00:00:00Z"}, first),
+    ):
+        assert ids(coder("memory_fact.getByWorkspace", **moment)) == [expected["fact_id"]], moment
+        found = coder("memory_fact.search", question="which port", mode="keyword", **moment)
+        assert ids(found) == [expected["fact_id"]], moment
+    assert coder("memory_fact.getById", fact_id=first["fact_id"], known_at=known)["status"] == "live"
+    refused = coder.ask("memory_fact.search", question="x", at=known)["error"]["data"]
+    assert (refused["type"], "known_at" in refused["hint"]) == ("InvalidInput", True)
+    assert "as_of" in coder.ask("memory_fact.search", question="x", as_of=known)["error"]["message"]
+
+
 def test_lists_are_bounded_and_say_so(server: Server, coder: Caller) -> None:
     for n in range(7):
         coder("memory_fact.upsert", content=f"Room {n} is free", domain="sale", topic=f"room {n}")

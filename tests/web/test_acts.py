@@ -87,7 +87,7 @@ def test_a_conflict_that_a_new_fact_meets_is_told(ada: Browser) -> None:
         ({"content": "Ports are open", "domain": "mail", "topic": ""}, "topic"),
         ({"content": "Ports are open", "domain": "mail", "topic": "x", "confidence": "much"}, "is no number"),
         ({"content": "Ports are open", "domain": "mail", "topic": "x", "confidence": "7"}, "confidence"),
-        ({"content": "Ports are open", "domain": "mail", "topic": "x", "valid_from": "monday"}, "neither a position"),
+        ({"content": "Ports are open", "domain": "mail", "topic": "x", "valid_from": "monday"}, "is no time"),
         ({"content": "Ports are open", "domain": "mail", "topic": "x", "sources": "obs-none"}, "obs-none"),
         ({"content": "Ports are open", "domain": "mail", "topic": "x", "on_conflict": "fight"}, "no way to meet"),
     ],

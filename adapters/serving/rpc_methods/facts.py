@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from adapters.audit_facts import event_json
-from adapters.fact_reading import FactReading, moment_of
+from adapters.fact_reading import NOW, FactReading, moment_of
 from adapters.facts import Facts
 from adapters.known import Known
 from adapters.outcomes import outcome_json
@@ -40,8 +40,8 @@ Veracity = Annotated[str, Known(("", *GIVEN_VERACITIES))]
 
 
 class Moment(Params):
-    at: Name = Field("", description="As it was known at this position or time.")
-    as_of: Name = Field("", description="What held at this time.")
+    at: Name = Field("", description="What held at this time.")
+    known_at: Name = Field("", description="What was known at this time or position.")
 
 
 class Listing(Paged, Moment):
@@ -126,7 +126,7 @@ class Watch(Params):
 
 
 def _list(call: Call, params: Paged, moment: Moment | None = None, *, repo: str = "", **wanted: str) -> dict[str, Any]:
-    when = moment_of(call.workspace, moment.at if moment else "", moment.as_of if moment else "")
+    when = moment_of(call.workspace, at=moment.at, known_at=moment.known_at) if moment else NOW
     status = wanted.get("status", "live")
     wanted["status"] = "" if status == "all" else status
     size = call.size(params)
@@ -150,7 +150,7 @@ def by_author(call: Call, params: ByAuthor) -> dict[str, Any]:
 
 
 def get(call: Call, params: One) -> dict[str, Any]:
-    moment = moment_of(call.workspace, params.at, params.as_of)
+    moment = moment_of(call.workspace, at=params.at, known_at=params.known_at)
     return FactReading(call.workspace, call.reader).get(params.fact_id, moment)
 
 
