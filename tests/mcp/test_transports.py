@@ -197,6 +197,15 @@ def test_it_speaks_for_an_agent_or_not_at_all(home: Path, tht: Tht, actor: tuple
     assert "agent:NAME" in f"{said.error['message']} {said.error['hint']}"
 
 
+def test_a_workspace_that_is_not_there_is_refused_and_not_made(home: Path, tht: Tht, tmp_path: Path) -> None:
+    for mistyped in (("--home", str(tmp_path / "mistyped")), ("--workspace", "mistyped")):
+        said = tht("mcp", "--actor", "agent:a", *mistyped, "--json")
+        assert (said.code, said.out, said.error["type"]) == (3, "", "NoHome")
+        assert "init" in said.error["hint"]
+    assert not (tmp_path / "mistyped").exists()
+    assert not list(home.rglob("mistyped"))
+
+
 def test_without_the_extra_it_says_what_to_install(home: Path) -> None:
     program = (
         "import sys; sys.modules['mcp'] = None\n"
