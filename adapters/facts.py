@@ -169,10 +169,11 @@ class Facts:
         return proposal
 
     def _links(self, topics: TopicDraft, proposal: Proposal, content: str) -> tuple[FactLinked, ...]:
-        near = fact_queries.nominate(self.workspace.file.db, content, NOMINATED)
+        scope = topics.scope
+        near = fact_queries.nominate(self.workspace.file.db, content, scope, NOMINATED)
         others = {fact_id: text for fact_id, text in near if fact_id not in proposal.superseded}
         for fact in topics.fresh:
-            if fact.live and propose.may_meet(fact.content, content):
+            if fact.live and scope.sees(fact.domain) and propose.may_meet(fact.content, content):
                 others[fact.fact_id] = fact.content
         others.pop(proposal.fact_id, None)
         refined = {link.to for event in proposal.events if isinstance(event, FactLinked) for link in event.links}

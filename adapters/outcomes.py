@@ -26,7 +26,8 @@ def committed_json(done: Committed, **more: object) -> dict[str, Any]:
 def outcome_json(outcome: Outcome, done: Committed, *, dry_run: bool) -> dict[str, Any]:
     """What became of a proposal, with what was recorded."""
     if outcome.outcome == "recorded":  # nothing of what it met in a closed domain, not even by the kinds of events
-        return {"position": done.position, "already": done.already, **proposal_json(outcome), "denied": DENIED}
+        begun = done.envelopes[0].position  # how many follow it tells what was met
+        return {"position": begun, "already": done.already, **proposal_json(outcome), "denied": DENIED}
     return committed_json(done, **proposal_json(outcome)) | ({"dry_run": True} if dry_run else {})
 
 

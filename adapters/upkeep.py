@@ -59,7 +59,10 @@ Act = Callable[[Part], None]
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run did, by field of `UpkeepRun`. `already`: an earlier run of the same command did it."""
+    """What a run did, by field of `UpkeepRun`; no id when there was nothing to do.
+
+    `already`: an earlier run of the same command did it.
+    """
 
     run_id: str
     what: str
@@ -76,7 +79,7 @@ class Ran:
             name: [list(one) if isinstance(one, tuple) else one for one in done] for name, done in self.did.items()
         }
         return {
-            "run_id": self.run_id,
+            "run_id": self.run_id or None,
             "what": self.what,
             **listed,
             "left": list(self.left),

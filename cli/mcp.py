@@ -17,6 +17,7 @@ def mcp_command(run: Run) -> None:
     """Serve MCP on stdin and stdout, for an agent's client to start: tht mcp --actor agent:NAME --role ROLE.
 
     Who speaks is said here and by no tool's argument. It ends when stdin does. Over HTTP: tht serve --mcp.
+    The workspace must be there (tht init): one that is mistyped is refused, not made.
     """
     if find_spec("mcp") is None:
         raise ServingUnavailable("tht mcp needs more than is installed: mcp", "pip install 'thoth-memory[serve]'")
@@ -24,5 +25,5 @@ def mcp_command(run: Run) -> None:
     from adapters.mcp.stdio import serve_stdio
 
     speaker = accept_speaker(run.given_actor, run.role_name)
-    with run.opened(create=True) as workspace:
+    with run.opened() as workspace:
         serve_stdio(workspace, speaker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,15 @@ from adapters.harvest import Harvest, read_decisions
 from adapters.maintain import Maintain, parse_every
 from adapters.named import words_of
 from adapters.undo import Undo
+from adapters.upkeep import Ran
 from adapters.workspace import system_clock
 from cli.arguments import Id, require, reviewer_token
 from cli.options import Run, common, mutating, pass_run
 from cli.output import console, first_words, note, print_json, printable, say, show, table
-from domain.errors import InvalidInput
+from domain.errors import InvalidInput, NothingChanged
 
 if TYPE_CHECKING:
     from adapters.ledger import By
-    from adapters.upkeep import Ran
     from adapters.workspace import Workspace
     from domain.upkeep import What
     from projections.beliefs import BeliefRow
@@ -64,7 +64,8 @@ def consolidate_command(run: Run, undo: str | None, reason: str, dry_run: bool, 
         if undo:
             show_undone(run, workspace, undo, "consolidate", by)
         else:
-            show_ran(run, workspace, Consolidate(workspace).run(by), dry_run=dry_run)
+            ran = carried_out("consolidate", lambda: Consolidate(workspace).run(by))
+            show_ran(run, workspace, ran, dry_run=dry_run)
 
 
 @click.command("harmonize")
@@ -86,7 +87,7 @@ def harmonize_command(
         elif undo:
             show_undone(run, workspace, undo, "harmonize", by)
         else:
-            ran = Harmonize(workspace).run(by, embed=embed)
+            ran = carried_out("harmonize", lambda: Harmonize(workspace).run(by, embed=embed))
             beliefs = beliefs_of(run, workspace)
             show_ran(run, workspace, ran, dry_run=dry_run, beliefs=[one.as_json() for one in beliefs])
 
@@ -124,7 +125,8 @@ def harvest_command(
             show_undone(run, workspace, undo, "harvest", by)
             return
         listed = read_decisions(Path(file)) if file else decisions
-        show_ran(run, workspace, Harvest(workspace).run(title, meeting, listed, by), dry_run=dry_run)
+        ran = carried_out("harvest", lambda: Harvest(workspace).run(title, meeting, listed, by))
+        show_ran(run, workspace, ran, dry_run=dry_run)
 
 
 @click.command("maintain")
@@ -162,6 +164,14 @@ def interrupted() -> Iterator[threading.Event]:
             signal.signal(name, handler)
 
 
+def carried_out(what: What, work: Callable[[], Ran]) -> Ran:
+    """What a run did. Nothing to do is no refusal of a run: a script that calls it every night has not failed."""
+    try:
+        return work()
+    except NothingChanged:
+        return Ran("", what, {})
+
+
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
@@ -184,6 +194,9 @@ def show_ran(run: Run, workspace: Workspace, ran: Ran, *, dry_run: bool, **more:
     """Print what a run did, or would do: counts, and the ids with the first words of what they stand for."""
     if run.json:
         print_json(ran.as_json() | more | ({"dry_run": True} if dry_run else {}))
+        return
+    if not ran.run_id:
+        say(run, f"there is nothing to {ran.what}")
         return
     listed = [(name, one if isinstance(one, tuple) else (one,)) for name, did in ran.did.items() for one in did[:SHOWN]]
     words = words_of(workspace, run.reader(workspace), [one for _, ids in listed for one in ids])

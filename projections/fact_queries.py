@@ -161,15 +161,18 @@ def all_live(db: sqlite3.Connection, scope: Scope) -> Iterator[FactRow]:
         yield _fact(row)
 
 
-def nominate(db: sqlite3.Connection, text: str, limit: int) -> list[tuple[str, str]]:
-    """Id and content of the live facts that share most words with a text, whoever may read them: for links."""
+def nominate(db: sqlite3.Connection, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+    """Id and content of the live facts that share most words with a text, for links: of those that its author sees, or
+    a link would answer every guess about the others."""
     query = query_of(db, TEXT, lexical_terms(text))
     if not query.text:
         return []
+    seen, values = scope.where("domain")
     statement = (
-        f"SELECT id, content FROM ({ranked(TEXT)}) CROSS JOIN {FACTS} ON position = number WHERE status = 'live'"
+        f"SELECT id, content FROM ({ranked(TEXT)}) CROSS JOIN {FACTS} ON position = number"
+        f" WHERE status = 'live' AND {seen}"
     )
-    return [(str(row["id"]), str(row["content"])) for row in filled(db, TEXT, statement, query, (), limit)]
+    return [(str(row["id"]), str(row["content"])) for row in filled(db, TEXT, statement, query, values, limit)]
 
 
 def as_seen(db: sqlite3.Connection, facts: Sequence[FactRow], scope: Scope) -> list[FactRow]:

@@ -15,6 +15,7 @@ from anyio import CapacityLimiter, to_thread
 from mcp.server.stdio import stdio_server
 
 from adapters.mcp.call import Identity
+from adapters.mcp.garbled import answering_garbled
 from adapters.mcp.server import make_server
 from adapters.workspace import Workspace
 
@@ -42,8 +43,8 @@ async def _serve(workspace: Workspace, speaker: Identity) -> None:
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":
             await tasks.start(_end_on_signal, workspace, turn)
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        async with stdio_server() as (read, write), answering_garbled(read, write.send) as messages:
+            await server.run(messages, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 

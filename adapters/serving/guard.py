@@ -111,6 +111,7 @@ class Guard:
             await self._too_large()(scope, receive, send)
             return
         parts: list[bytes] = []
+        size = 0  # added up once a part: a body may come a byte at a time
         try:
             with anyio.fail_after(BODY_SECONDS):
                 more = True
@@ -119,7 +120,8 @@ class Guard:
                     if message["type"] == "http.disconnect":
                         return
                     parts.append(message.get("body", b""))
-                    if sum(map(len, parts)) > self.body_limit:
+                    size += len(parts[-1])
+                    if size > self.body_limit:
                         await self._too_large()(scope, receive, send)
                         return
                     more = message.get("more_body", False)

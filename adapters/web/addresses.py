@@ -12,11 +12,16 @@ TABS = ("facts", "policies", "graph", "domains", "conflicts", "beliefs")
 
 
 def session_url(session_id: str) -> str:
-    return f"/sessions/{_part(session_id)}"
+    return _session("/sessions", session_id)
 
 
 def review_url(session_id: str = "") -> str:
-    return f"/review/{_part(session_id)}" if session_id else "/review"
+    return _session("/review", session_id) if session_id else "/review"
+
+
+def session_of(visit: Visit) -> str:
+    """The session that an address means; '' for none."""
+    return visit.path.get("session", "") or visit.asked("session")
 
 
 def memory_url(memory_id: str) -> str:
@@ -35,7 +40,7 @@ def settings_url(workspace: str, tab: str = "facts", **query: object) -> str:
 
 def with_query(path: str, query: Mapping[str, object]) -> str:
     given = {name: str(value) for name, value in query.items() if value not in ("", None)}
-    return f"{path}?{urlencode(given, errors='replace')}" if given else path
+    return f"{path}{'&' if '?' in path else '?'}{urlencode(given, errors='replace')}" if given else path
 
 
 def record_url(record: str, workspace: str) -> str:
@@ -60,6 +65,12 @@ def paging(visit: Visit, path: str, shown: int, total: int) -> Paging:
     before = with_query(path, kept | {"from": max(0, offset - size) or ""}) if offset else ""
     after = with_query(path, kept | {"from": offset + shown}) if offset + shown < total and shown else ""
     return Paging(offset + 1 if shown else 0, offset + shown, total, before, after)
+
+
+def _session(pages: str, session_id: str) -> str:
+    """A session is named by whoever opens it. Browsers resolve `.` and `..`, quoted or not: these two are asked for."""
+    dots = session_id in (".", "..")
+    return with_query(f"{pages}/", {"session": session_id}) if dots else f"{pages}/{_part(session_id)}"
 
 
 def _part(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from adapters.ballot import ACTIONS, Action, Ballot, Item, Result, Words, submit, submit_unseen
 from adapters.review import Review
-from adapters.web.addresses import memory_url, review_url, session_url, with_query
+from adapters.web.addresses import memory_url, review_url, session_of, session_url, with_query
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
 from domain.errors import InvalidInput
 from domain.promotion import Reviewer, require_person
@@ -21,7 +21,7 @@ NEAR = 600  # characters of a near-duplicate; its page has them all
 
 def show(visit: Visit) -> Page:
     """The session that is named, or the first one that waits."""
-    named = visit.path.get("session", "")
+    named = session_of(visit)
     ids = sessions_with_candidates(visit.workspace.caught_up())
     ballot = _ballot(visit, named, visit.query.get("after", "")) if named else _first(visit, ids)
     return Page("review.html", _shown(visit, ids, ballot, named))

@@ -8,7 +8,7 @@ from adapters.audit import Audit
 from adapters.audit_answers import Step
 from adapters.session_json import outcome_of
 from adapters.sessions import Sessions
-from adapters.web.addresses import paging
+from adapters.web.addresses import paging, session_of
 from adapters.web.visit import Page, PageRoute, Visit
 from domain.session import Session
 from domain.session_events import PHASES, Decided
@@ -34,7 +34,7 @@ def show_list(visit: Visit) -> Page:
 
 def show(visit: Visit) -> Page:
     """Now, or as it was at `?at=` (a position or a time)."""
-    session_id, at = visit.path["session"], visit.asked("at")
+    session_id, at = session_of(visit), visit.asked("at")
     found = Audit(visit.workspace).session(session_id, at)
     summary = Sessions(visit.workspace).summary(session_id, found.position if at else None)
     return Page(

@@ -84,17 +84,35 @@ def test_a_proposal_to_a_closed_domain_is_taken_and_answers_no_guess(tht: Tht, c
     """`mentioned` would say that a guess is right, `superseded_by_conflict` that it is wrong."""
     place = ("--domain", "payroll", "--topic", "t", *QA)
     answers = []
-    for guess in ("the salary of the captain is 9500", "the salary of the captain is 7000"):
+    for guess in ("the salary of the captain is 9500", "the salary of the captain is 7000", "the mast is of oak"):
+        head = tht.json("ledger", "head", *ADA)["position"]
         told = tht.json("fact", "propose", guess, *place)
-        answers.append({name: value for name, value in told.items() if name != "position"})
+        assert told.pop("position") == head + 1, "a position that moves further tells of a conflict"
+        answers.append(told)
         assert tht.refused("fact", "propose", guess, *place, "--dry-run") == "AccessDenied"
-    assert answers[0] == answers[1]
+    assert answers[0] == answers[1] == answers[2]
     assert (answers[0]["outcome"], answers[0]["fact_id"], answers[0]["conflicts"]) == ("recorded", "", [])
     contents = [one["content"] for one in tht.json("fact", "list", "--domain", "payroll", *ADA)["facts"]]
-    assert len(contents) == 2
+    assert len(contents) == 3
     for command in (("retire", closed["later"]), ("correct", closed["secret"], "x"), ("restore", closed["secret"])):
         assert tht.refused("fact", *command, *QA) == "AccessDenied"
     assert tht.refused("fact", "link", closed["open"], closed["later"], *QA) == "AccessDenied"
+
+
+@pytest.mark.parametrize("domain", ["rota", "payroll"])
+def test_what_is_proposed_is_linked_with_nothing_that_its_author_may_not_read(
+    tht: Tht, closed: dict[str, str], domain: str
+) -> None:
+    """A link to a closed fact would say, by an event more, that a guess in another domain is right: a dry run too."""
+    guess = ("fact", "propose", "Captain earns well", "--domain", domain, "--topic", "gossip")
+    if domain == "rota":
+        dry = tht.json(*guess, *QA, "--dry-run")
+        assert [one["type"] for one in dry["events"]] == ["fact_proposed"]
+    head = tht.json("ledger", "head", *ADA)["position"]
+    tht.json(*guess, *QA)
+    assert tht.json("ledger", "head", *ADA)["position"] == head + 1
+    kinds = [one["type"] for one in tht.json(*guess[:-1], "gossip of a person", *ADA)["events"]]
+    assert kinds == ["fact_proposed", "fact_linked"]
 
 
 def test_near_names_of_closed_repositories_are_told_by_no_command(tht: Tht) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,10 @@ def process(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [parameters.command, *parameters.args]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=parameters.env, cwd=parameters.cwd, stdin=pipe, stdout=pipe, stderr=pipe) as one:
+        late = threading.Timer(2 * SECONDS, one.kill)  # a read of what never comes then ends
+        late.start()
         yield one
+        late.cancel()
         one.kill()
 
 
@@ -110,6 +114,55 @@ def test_stdout_has_the_protocol_alone_and_closing_stdin_ends_the_process(proces
     assert b"Traceback" not in err
 
 
+NO_JSON = ("this is no JSON", "{", '{"jsonrpc": "2.0", "id": 1, "method": "x"', "\udcff\udcfe", "[" * 10_000, "\x00")
+NO_MESSAGE = (
+    "[]",
+    "null",
+    "7",
+    '"text"',
+    "{}",
+    '{"jsonrpc": "2.0", "id": 7}',
+    '{"jsonrpc": "1.0", "id": 7, "method": "tools/list"}',
+    '{"jsonrpc": "2.0", "id": 7, "method": 5}',
+    '{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": [1]}',
+)
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_line_that_is_no_message_is_answered_with_an_error_and_the_next_is_served(
+    process: subprocess.Popen[bytes], opened: bool
+) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    def ask(one: Any) -> Any:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(spoken(one))
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    if opened:
+        assert ask(INITIALIZE)["id"] == 1
+    for code, lines in ((-32700, NO_JSON), (-32600, NO_MESSAGE)):
+        for line in lines:
+            said = ask(line)
+            assert (said["id"], said["error"]["code"]) == (None, code), line[:40]
+            assert said["error"]["data"]["error"].keys() == {"type", "message", "hint"}
+            assert len(json.dumps(said)) < 500
+    process.stdin.write(spoken("", "  "))  # nothing is said by a blank line
+    assert ask(INITIALIZE | {"id": 8})["id"] == 8
+    assert ask(call(9, "list_policies"))["result"]["structuredContent"]["policies"] == []
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (0, b""), err
+    assert b"Traceback" not in err
+
+
+def test_a_garbled_line_before_the_end_is_answered_too(process: subprocess.Popen[bytes]) -> None:
+    out, _ = process.communicate(spoken("{"), timeout=SECONDS)
+    assert (process.returncode, json.loads(out)["error"]["code"]) == (0, -32700)
+
+
 def test_stdin_that_is_closed_at_once_ends_it_too(process: subprocess.Popen[bytes]) -> None:
     out, _ = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (0, b"")
@@ -142,6 +195,15 @@ def test_it_speaks_for_an_agent_or_not_at_all(home: Path, tht: Tht, actor: tuple
     said = tht("mcp", *actor, "--json")
     assert (said.code, said.out, said.error["type"]) == (2, "", "InvalidInput")
     assert "agent:NAME" in f"{said.error['message']} {said.error['hint']}"
+
+
+def test_a_workspace_that_is_not_there_is_refused_and_not_made(home: Path, tht: Tht, tmp_path: Path) -> None:
+    for mistyped in (("--home", str(tmp_path / "mistyped")), ("--workspace", "mistyped")):
+        said = tht("mcp", "--actor", "agent:a", *mistyped, "--json")
+        assert (said.code, said.out, said.error["type"]) == (3, "", "NoHome")
+        assert "init" in said.error["hint"]
+    assert not (tmp_path / "mistyped").exists()
+    assert not list(home.rglob("mistyped"))
 
 
 def test_without_the_extra_it_says_what_to_install(home: Path) -> None:
@@ -210,6 +272,8 @@ def test_malformed_bodies_are_refused_and_the_next_is_served(served: Served) -> 
         assert refused.status_code < 500, content[:20]
         assert len(refused.content) < 5_000
         assert "Traceback" not in refused.text
+        if content is not whole:
+            assert (refused.json()["id"], refused.json()["error"]["code"] < -32000) == (None, True)
     answer = post(served, token, json.dumps(call(5, "list_policies")).encode())
     assert answer.json()["result"]["structuredContent"]["policies"] == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from starlette.testclient import TestClient
 
@@ -17,6 +18,8 @@ from tests.serving.conftest import BASE, Caller, Server, make_token, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from starlette.types import Message
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "memory_fact.getByWorkspace"}
 
@@ -180,6 +183,34 @@ def test_a_body_beyond_the_limit_is_refused_whether_it_says_so_or_not(server: Se
     headers = {"content-type": "application/json", **coder.headers}
     assert server.client.post("/rpc", content=endless(), headers=headers).status_code == 413
     assert server.client.post("/rpc", content=b"{}", headers=headers | {"content-length": "-1"}).status_code == 413
+
+
+class Part(bytes):
+    """A part of a body that counts how often its length is asked for."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        Part.asked += 1
+        return super().__len__()
+
+
+def test_a_body_that_comes_a_byte_at_a_time_is_added_up_once(server: Server) -> None:
+    """Adding up anew what is there already, at every part, would let anybody keep the server busy."""
+    parts = [{"type": "http.request", "body": Part(b" "), "more_body": True} for _ in range(500)]
+    said: list[Message] = []
+
+    async def receive() -> Message:
+        return parts.pop() if parts else {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    headers = [(b"host", b"127.0.0.1:8765"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/nowhere", "query_string": b"", "headers": headers}
+    anyio.run(server.client.app, scope, receive, send)
+    assert said[0]["status"] == 404
+    assert Part.asked < 5_000
 
 
 def test_who_asks_too_often_is_told_when_to_come_back(home: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 import pytest
 
@@ -16,6 +16,7 @@ from adapters.ledger import By
 from adapters.policies import Policies
 from adapters.review import Review, Verdict
 from adapters.sessions import Sessions
+from adapters.web.addresses import review_url, session_url
 from adapters.web.render import markdown, visible
 from adapters.workspace import open_workspace
 from domain.propose import NewFact
@@ -119,6 +120,40 @@ def test_an_id_is_quoted_whole_in_addresses(hostile: World, ada: Browser, sessio
     then = re.findall(r'href="([^"]+\?at=\d+)"', html)
     assert then
     assert "As it was at position" in ada.page(then[0].replace("&amp;", "&"))
+
+
+def resolved(address: str) -> str:
+    """Where a browser goes: it takes `%2e` for a dot, and then resolves dots (WHATWG URL)."""
+    path, mark, query = address.partition("?")
+    dotted = [re.sub("%2e", ".", one, flags=re.I) if len(one) <= 6 else one for one in path.split("/")]
+    return urljoin("http://tht", "/".join(dotted) + mark + query).removeprefix("http://tht")
+
+
+DOTTED = (".", "..", "...", "../..", "./", "a/../b", "..;", ".\\")
+
+
+def test_every_id_of_a_session_has_an_address_that_survives_a_browser(world: World, ada: Browser) -> None:
+    with open_workspace(world.home, "default") as workspace:
+        for session_id in DOTTED:
+            Sessions(workspace).open(session_id, f"Question of {session_id}", AUTHOR)
+            said = NewDecision("concept_clarified", f"Subject of {session_id}", "It is clear")
+            Sessions(workspace).record(session_id, said, AUTHOR)
+    for session_id in (*DOTTED, "%2e", "%2E%2e"):
+        for address in (session_url(session_id), review_url(session_id)):
+            assert resolved(address) == address
+    listed = ada.page("/sessions")
+    for session_id in DOTTED:
+        for address in (session_url(session_id), review_url(session_id)):
+            assert f"Subject of {session_id}" in ada.page(address)
+        assert f'href="{escape(session_url(session_id))}"' in listed
+        then = re.findall(r'href="([^"]+[?;]at=\d+)"', ada.page(session_url(session_id)))
+        assert f"Question of {session_id}" in ada.page(unescape(then[0]))
+    (form,) = re.findall(r'<form method="post" action="([^"]*)" class="ballot"', ada.page(review_url("..")))
+    revision = re.findall(r'name="(revision-\d+)" value="([^"]*)"', ada.page(review_url("..")))
+    there, told = ada.does(unescape(form), "decide", session="..", seqs="1", reason="a test",
+                           **dict(revision), **{"action-1": "promote"})  # fmt: skip
+    assert "seq 1" in told
+    assert resolved(there) == there
 
 
 def test_an_error_repeats_hostile_words_as_text(ada: Browser) -> None:
