@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,23 +16,37 @@ from domain.errors import IndexUnavailable, InvalidInput, ThtError
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
+SLOW = 1.0  # seconds after which a failure has kept somebody waiting
+REST = 15.0  # seconds for which a server is then taken to be away: one search waits for it, and not each
 OLDEST = (1, 16)  # the first server that writes under a condition; one before it would write in any case
 
 
 class Way:
     """To the server at `url`, or a `client` that the caller made and will close. `timeout`: seconds for a request."""
 
-    def __init__(self, url: str, api_key: str | None, client: QdrantClient | None, timeout: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        api_key: str | None,
+        client: QdrantClient | None,
+        timeout: int,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         if not url and client is None:
             raise InvalidInput("a Qdrant server needs a URL")
         self.where = _without_secrets(url) if url else "the client given"
         self._url, self._api_key, self._timeout = url, api_key, timeout
         self._made: QdrantClient | None = None
         self._given = client
+        self._monotonic = monotonic
+        self._away: tuple[float, IndexUnavailable] | None = None  # until when, and why
 
     @contextmanager
     def open(self) -> Iterator[QdrantClient]:
         """The client; whatever it raises becomes IndexUnavailable with where the server is and what to do."""
+        begun = self._monotonic()
+        if self._away and begun < self._away[0]:
+            raise self._away[1]
         try:
             yield self._client()
         except ThtError:
@@ -39,7 +54,10 @@ class Way:
         except ImportError as problem:
             raise IndexUnavailable("qdrant-client is not installed here", "pip install qdrant-client") from problem
         except Exception as problem:
-            raise _unavailable(self.where, problem) from problem
+            error, now = _unavailable(self.where, problem), self._monotonic()
+            if _got_no_answer(problem) and now - begun >= SLOW:
+                self._away = (now + REST, error)
+            raise error from problem
 
     def close(self) -> None:
         """Close the connection, if it was made here. Safe to call twice."""
@@ -80,6 +98,12 @@ def _require_conditions(client: QdrantClient, where: str) -> None:
             f"the Qdrant at {where} is of version {version}, which cannot write under a condition",
             f"bring it to {needed} or later; without it: tht config unset index.url",
         )
+
+
+def _got_no_answer(problem: Exception) -> bool:
+    from qdrant_client.http.exceptions import ResponseHandlingException
+
+    return isinstance(problem, ResponseHandlingException)
 
 
 def _without_secrets(url: str) -> str:
