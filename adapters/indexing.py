@@ -182,17 +182,18 @@ class Indexing:
 
         An index of an older version is not searched: it holds less than it should, and nobody could tell what. Until
         this or `tht index rebuild` has made the new one beside it, searches go by their other voices and say so.
-        One that has lost its checkpoint, as on a server that came back with less than it had, is made anew as well.
+        One that nodes share keeps its model until `tht index rebuild`. One that has lost its checkpoint, as on a server
+        that came back with less than it had, is made anew as well.
         IndexBusy when another process has been writing to it for `index.wait` seconds.
         """
         with self._open() as index:
             checkpoint = index.checkpoint()
-            if checkpoint is not None and self._is_as_configured(checkpoint):
+            if checkpoint is not None and self._stays(checkpoint):
                 return self._follow(index, checkpoint, may_go_on, progress)
         with self.writing() as still:
             with self._open(make=False) as index:
                 checkpoint = index.checkpoint()  # another may have made it anew while this one waited
-            if checkpoint is None or not self._is_as_configured(checkpoint):
+            if checkpoint is None or not self._stays(checkpoint):
                 self._rebuilt(still, progress)
         with self._open() as index:
             return _completed(index)
@@ -247,7 +248,11 @@ class Indexing:
         with self._open(wait=0.0) as index:
             return _completed(index)
 
-    def _is_as_configured(self, checkpoint: Checkpoint) -> bool:
+    def _stays(self, checkpoint: Checkpoint) -> bool:
+        """Whether an index is followed as it is. One that nodes share is not made anew because one of them is set to
+        another model, or is older: they would do so by turns, for ever. `tht index rebuild` decides it for all."""
+        if self.workspace.config.value("index.url") and checkpoint.version >= VERSION:
+            return True
         return (checkpoint.fingerprint, checkpoint.version) == (self.embedder.fingerprint.key, VERSION)
 
     def _follow(
@@ -275,6 +280,8 @@ class Indexing:
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
         embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
+        if checkpoint.version > VERSION:
+            raise IndexUnavailable(other_version(checkpoint), "use one version of tht for it, or: tht index rebuild")
         if checkpoint.version != VERSION:
             raise IndexUnavailable(other_version(checkpoint), "tht index rebuild")
         if embedder.fingerprint.key != checkpoint.fingerprint:

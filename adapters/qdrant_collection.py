@@ -211,13 +211,9 @@ class ServerIndex(VectorIndex):
 
 
 def make_collection(client: QdrantClient, name: str, dimension: int) -> None:
-    """With an index for each field that a filter of ours names, so that a server in strict mode takes them too."""
     from qdrant_client.models import (
         Distance,
         HnswConfigDiff,
-        KeywordIndexParams,
-        KeywordIndexType,
-        PayloadSchemaType,
         ScalarQuantization,
         ScalarQuantizationConfig,
         ScalarType,
@@ -232,13 +228,20 @@ def make_collection(client: QdrantClient, name: str, dimension: int) -> None:
         quantization_config=ScalarQuantization(scalar=as_bytes),
     )
     client.create_collection(name, {VECTOR: params})
+
+
+def index_fields(client: QdrantClient, name: str, *, by_tenants: bool = False) -> None:
+    """Every field that a filter of ours names, so that a server in strict mode takes them too. Twice is once."""
+    from qdrant_client.models import KeywordIndexParams, KeywordIndexType, PayloadSchemaType
+
     if is_local(client):  # which has no such indexes, and warns about it
         return
-    for keyword in (*INDEXED_FIELDS, GENERATION, CURRENT, CHAIN):
+    if by_tenants:  # first of all, so that the points of a tenant lie together
+        tenants = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
+        client.create_payload_index(name, TENANT, tenants, wait=True)
+    for keyword in (*INDEXED_FIELDS, CHAIN, *((GENERATION, CURRENT) if by_tenants else ())):
         client.create_payload_index(name, keyword, PayloadSchemaType.KEYWORD, wait=True)
     client.create_payload_index(name, STATE, PayloadSchemaType.INTEGER, wait=True)
-    tenants = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
-    client.create_payload_index(name, TENANT, tenants, wait=True)
 
 
 def is_one_of(field_name: str, values: Sequence[str]) -> FieldCondition:
@@ -267,5 +270,8 @@ def _scan(points: int) -> SearchParams:
     return SearchParams(quantization=QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING))
 
 
-def overtaken_by(name: str) -> IndexUnavailable:
+def overtaken_by(name: str | None) -> IndexUnavailable:
+    """For a generation that is not the current one after its swap; `name`: which is."""
+    if name is None:
+        return IndexUnavailable("the new vector index did not become the current one", REBUILD)
     return IndexUnavailable(f"somebody else made {name} the current vector index meanwhile", REBUILD)

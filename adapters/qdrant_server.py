@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adapters.qdrant_collection import Part, ServerIndex, make_collection, overtaken_by
+from adapters.qdrant_collection import Part, ServerIndex, index_fields, make_collection, overtaken_by
 from adapters.qdrant_connection import Way, is_local
 from domain.errors import IndexUnavailable, InvalidInput, Refused
 from projections.index.port import IndexStore, VectorIndex
@@ -67,6 +67,7 @@ class ServerStore(IndexStore):
                     client.delete_collection(leftover)
             name = f"{self._prefix}-{max(taken, default=0) + 1}"
             make_collection(client, name, dimension)
+            index_fields(client, name)
             return self._index(client, name)
 
     def swap(self, fresh: VectorIndex) -> None:
@@ -80,7 +81,7 @@ class ServerStore(IndexStore):
             alias = CreateAlias(collection_name=name, alias_name=self._prefix)
             client.update_collection_aliases([CreateAliasOperation(create_alias=alias)])
             if (seen := self._alias_target(client)) != name:  # an alias that exists is moved without a word
-                raise overtaken_by(str(seen))
+                raise overtaken_by(seen)
             if old is not None:
                 client.delete_collection(old)
 

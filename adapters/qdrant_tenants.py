@@ -22,6 +22,7 @@ from adapters.qdrant_collection import (
     TENANT,
     Part,
     ServerIndex,
+    index_fields,
     is_one_of,
     make_collection,
     overtaken_by,
@@ -90,7 +91,7 @@ class TenantStore(IndexStore):
                 self._point_to(client, part, old)
             if (seen := self._pointer(client)) is None or self._part(seen) != part:
                 self._remove(client, part)
-                raise overtaken_by(seen.generation if seen else "none")
+                raise overtaken_by(seen.generation if seen else None)
             self._clear(client, seen)
 
     def discard(self, fresh: VectorIndex) -> None:
@@ -143,13 +144,13 @@ class TenantStore(IndexStore):
                 yield one.name
 
     def _make(self, client: QdrantClient, name: str, dimension: int) -> None:
-        if client.collection_exists(name):
-            return
-        try:
-            make_collection(client, name, dimension)
-        except Exception:
-            if not client.collection_exists(name):  # else another tenant was faster
-                raise
+        if not client.collection_exists(name):
+            try:
+                make_collection(client, name, dimension)
+            except Exception:
+                if not client.collection_exists(name):  # else another tenant was faster
+                    raise
+        index_fields(client, name, by_tenants=True)  # whoever made it may have died before
 
     def _pointer(self, client: QdrantClient) -> Pointer | None:
         """After a swap between lengths of vector that was killed there may be two: the later one holds."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from adapters.serving.pool import Pool
 from adapters.workspace import Workspace, create_workspace, open_workspace
 from domain.errors import IndexBusy, IndexUnavailable
 from domain.propose import NewFact
-from projections.index.follow import BATCH
+from projections.index.follow import BATCH, VERSION
 from projections.scope import Reader
 from tests.contracts.engines import remove_collections, server_for_tests
 from tests.crash.soundness import CODER, assert_index_follows
@@ -136,6 +137,40 @@ def test_a_command_that_writes_is_told_who_does(shared: Node) -> None:
             assert "searches go on" in busy.value.hint
     Indexing(other).rebuild()
     assert_index_follows(one)
+
+
+def test_a_node_that_is_set_to_another_model_does_not_make_the_index_anew_until_it_is_told_to(shared: Node) -> None:
+    one, other = shared("one"), shared("other")
+    known = [fact(one, number) for number in range(3)]
+    Indexing(one).catch_up()
+    made = Indexing(one).store.describe()["current"]
+    other.config.stored["embedder.model"] = "hash:128"
+    late = fact(other, 7)
+    checkpoint = Indexing(other).catch_up()
+    assert (checkpoint.position, checkpoint.model) == (position(one), "hash:64")
+    assert Indexing(one).store.describe()["current"] == made
+    assert search(one, 7).hits[0].id == search(other, 7).hits[0].id == late
+    Indexing(other).rebuild()
+    assert Indexing(one).catch_up().model == "hash:128"
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"]) == (known[1], "ran")
+
+
+def test_an_older_node_leaves_the_index_of_a_newer_one_alone(shared: Node) -> None:
+    one = shared("one")
+    known = fact(one, 1)
+    checkpoint = Indexing(one).catch_up()
+    made = Indexing(one).store.describe()["current"]
+    newer = replace(checkpoint, version=VERSION + 1)
+    with one.open_index.use(Indexing(one).store) as index:
+        assert index is not None
+        index.save_checkpoint(newer)
+    with pytest.raises(IndexUnavailable, match=f"of version {VERSION + 1}") as refused:
+        Indexing(one).catch_up()
+    assert "one version of tht" in refused.value.hint
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"].partition(":")[0]) == (known, "unavailable")
+    assert Indexing(one).store.describe()["current"] == made
 
 
 def test_a_server_that_follows_leaves_it_to_who_writes(shared: Node, tmp_path: Path) -> None:
