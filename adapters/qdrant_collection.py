@@ -139,11 +139,14 @@ class ServerIndex(VectorIndex):
                 self._points = client.count(self.part.collection, self._records(), exact=False).count
         return self._points
 
-    def scan(self) -> Iterator[Mapping[str, Any]]:
+    def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
+        asked = list(fields) or True
         start = None
         while True:
             with self._open() as client:
-                page, start = client.scroll(self.part.collection, self._records(), limit=PAGE, offset=start)
+                page, start = client.scroll(
+                    self.part.collection, self._records(), limit=PAGE, offset=start, with_payload=asked
+                )
             yield from (_plain(record.payload) for record in page)
             if start is None:
                 return

@@ -110,12 +110,13 @@ class EdgeIndex(VectorIndex):
             with _translated(self.path):
                 self._shard.optimize()
 
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        from qdrant_edge import ScrollRequest
+    def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
+        from qdrant_edge import PayloadSelector, ScrollRequest
 
+        asked = PayloadSelector.Include(list(fields)) if fields else True
         start = None
         while True:
-            request = ScrollRequest(offset=start, limit=PAGE, filter=_records(), with_payload=True, with_vector=False)
+            request = ScrollRequest(offset=start, limit=PAGE, filter=_records(), with_payload=asked, with_vector=False)
             with _translated(self.path):
                 page, start = self._shard.scroll(request)
             yield from (record.payload or {} for record in page)

@@ -38,8 +38,8 @@ class StandIn(VectorIndex):
     def settle(self) -> None:
         self.ask("settle")
 
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        found: Iterator[Mapping[str, Any]] = self.ask("scan")
+    def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
+        found: Iterator[Mapping[str, Any]] = self.ask("scan", *fields)
         return found
 
     def count(self) -> int:

@@ -54,7 +54,7 @@ def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
     behind = frozenset(ref for ref, _ in records.changed_since(db, position))
     wanted = dict(records.live_hashes(db))
     held: dict[str, set[str]] = {}
-    for payload in index.scan():
+    for payload in index.scan("ref", "content_hash"):
         held.setdefault(str(payload["ref"]), set()).add(str(payload["content_hash"]))
     live = Counter(kind_of(ref) for ref in wanted)
     covered = Counter(kind_of(ref) for ref in wanted if held.get(ref) == {wanted[ref]})

@@ -151,8 +151,8 @@ class VectorIndex(ABC):
         """Put a filled generation into its engine's fastest form, before it is swapped in. May take seconds."""
 
     @abstractmethod
-    def scan(self) -> Iterator[Mapping[str, Any]]:
-        """The payload of every point but the checkpoint, in any order."""
+    def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
+        """The payload of every point but the checkpoint, in any order; of it these fields, where some are named."""
 
     @abstractmethod
     def count(self) -> int:

@@ -78,6 +78,7 @@ class TestPoints:
         index.save_checkpoint(SEEN)
         assert index.count() == 700
         assert sorted(payload["ref"] for payload in index.scan()) == sorted(f"r{n}" for n in range(700))
+        assert next(iter(index.scan("ref"))).keys() == {"ref"}
         index.delete_refs([f"r{n}" for n in range(600)])
         assert index.count() == 100
 
