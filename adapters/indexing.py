@@ -281,7 +281,9 @@ class Indexing:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
         embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
         if checkpoint.version > VERSION:
-            raise IndexUnavailable(other_version(checkpoint), "use one version of tht for it, or: tht index rebuild")
+            raise IndexUnavailable(
+                other_version(checkpoint), "use one version of this program on all nodes, or: tht index rebuild"
+            )
         if checkpoint.version != VERSION:
             raise IndexUnavailable(other_version(checkpoint), "tht index rebuild")
         if embedder.fingerprint.key != checkpoint.fingerprint:

@@ -167,7 +167,7 @@ def test_an_older_node_leaves_the_index_of_a_newer_one_alone(shared: Node) -> No
         index.save_checkpoint(newer)
     with pytest.raises(IndexUnavailable, match=f"of version {VERSION + 1}") as refused:
         Indexing(one).catch_up()
-    assert "one version of tht" in refused.value.hint
+    assert "one version of this program" in refused.value.hint
     answer = search(one, 1)
     assert (answer.hits[0].id, answer.voices["vector"].partition(":")[0]) == (known, "unavailable")
     assert Indexing(one).store.describe()["current"] == made
