@@ -1,5 +1,5 @@
 """A Qdrant that several nodes share: a real server where QDRANT_URL names one, else qdrant-client's local mode; and the
-way to it, which a test can cut."""
+way to it, which a test can cut; what the nodes write and ask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
 from qdrant_client.models import Filter, FilterSelector, PointStruct
 
+from adapters.facts import Facts
+from adapters.ledger import By
+from adapters.recalling import Answer, Recalling
+from adapters.workspace import Workspace
+from domain.propose import NewFact
+from projections.scope import Reader
+from tests.crash.soundness import CODER
+
 Point = PointStruct
+ONLOOKER = By("agent:onlooker", dry_run=True)
 
 
 class Line:
@@ -76,3 +85,17 @@ class Line:
 
 def local(folder: Path) -> Line:
     return Line(QdrantClient(path=str(folder), force_disable_check_same_thread=True))
+
+
+def fact(workspace: Workspace, number: int, text: str = "") -> str:
+    content = text or f"Gate {number} opens to corridor {number}"
+    return Facts(workspace).propose("people", NewFact(content, f"gate {number}", CODER.actor), CODER)[0].fact_id
+
+
+def search(workspace: Workspace, number: int) -> Answer:
+    question = f"Gate {number} opens to corridor {number}"
+    return Recalling(workspace, Reader("human:ada")).search(question, ONLOOKER, mode="semantic")
+
+
+def position(workspace: Workspace) -> int:
+    return workspace.ledger.head().position
