@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from adapters.index_turn import NAME, FileTurn, IndexTurn, Nobodys, PostgresTurn
+from adapters.ledger_place import is_elsewhere
 from adapters.workspace import Workspace
-from domain.errors import IndexUnavailable, ModelUnavailable, ThtError, Unavailable
+from domain.errors import IndexBusy, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
 from projections.index.compare import IndexDrift, compare
 from projections.index.follow import VERSION, catch_up_index, other_version, rebuild_index, require_own_history
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
@@ -99,9 +101,12 @@ class Indexing:
         config = self.workspace.config
         if url := config.value("index.url"):
             from adapters.qdrant_server import ServerStore
+            from adapters.qdrant_tenants import TenantStore
 
             key = os.environ.get("THT_QDRANT_API_KEY") or None
             ledger_id = self.workspace.ledger.recorder.ledger_id()
+            if shared := config.value("index.collection"):
+                return TenantStore(shared, ledger_id, url=url, api_key=key)
             return ServerStore(f"tht-{ledger_id}", url=url, api_key=key)
         from adapters.qdrant_edge import EdgeStore
         from adapters.shared_index.held import SharedStore
@@ -109,6 +114,23 @@ class Indexing:
 
         paths, wait = self.workspace.paths, float(config.value("index.wait"))
         return SharedStore(paths.index, lambda: connect(paths.socket, wait), EdgeStore(paths.index, wait=wait))
+
+    @cached_property
+    def turn(self) -> IndexTurn:
+        """Who may write to the index: for one on a server, one process at a time of all that share the ledger."""
+        config = self.workspace.config
+        if not config.value("index.url"):
+            return Nobodys()
+        if not is_elsewhere(config):
+            return FileTurn(self.workspace.paths.index_lock)
+        from adapters.postgres_schema import schema_of
+
+        lock = f"{NAME} {schema_of(self.workspace.name)}/{config.value('index.collection')}"
+        return PostgresTurn(str(config.value("ledger.url")), lock)
+
+    def writing(self, wait: float | None = None) -> AbstractContextManager[Callable[[], None]]:
+        """The turn to write, after at most `wait` seconds, `index.wait` without. IndexBusy says who has it."""
+        return self.turn.taken(float(self.workspace.config.value("index.wait")) if wait is None else wait)
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
@@ -142,12 +164,16 @@ class Indexing:
     # -- commands
 
     def rebuild(self, progress: Progress | None = None) -> Rebuilt:
-        """A new index beside the old one from the views, then swapped in."""
+        """A new index beside the old one from the views, then swapped in. IndexBusy after `index.wait` seconds."""
+        with self.writing() as still:
+            return self._rebuilt(still, progress)
+
+    def _rebuilt(self, still: Callable[[], None], progress: Progress | None) -> Rebuilt:
         embedder = self.embedder
         cached, embedded = embedder.hits, embedder.misses
         with self.workspace.open_index.paused(), self.workspace.snapshot() as (db, position):
             points = rebuild_index(
-                self.workspace.ledger, db, self.store, embedder, position=position, progress=progress
+                self.workspace.ledger, db, self.store, embedder, position=position, progress=progress, still=still
             )
         return Rebuilt(points, embedder.misses - embedded, embedder.hits - cached, embedder.notice or "")
 
@@ -156,14 +182,26 @@ class Indexing:
 
         An index of an older version is not searched: it holds less than it should, and nobody could tell what. Until
         this or `tht index rebuild` has made the new one beside it, searches go by their other voices and say so.
+        One that nodes share keeps its model until `tht index rebuild`. One that has lost its checkpoint, as on a server
+        that came back with less than it had, is made anew as well.
+        IndexBusy when another process has been writing to it for `index.wait` seconds.
         """
         with self._open() as index:
-            checkpoint = _completed(index)
-            if (checkpoint.fingerprint, checkpoint.version) == (self.embedder.fingerprint.key, VERSION):
+            checkpoint = index.checkpoint()
+            if checkpoint is not None and self._stays(checkpoint):
                 return self._follow(index, checkpoint, may_go_on, progress)
-        self.rebuild(progress)
+        with self.writing() as still:
+            with self._open(make=False) as index:
+                checkpoint = index.checkpoint()  # another may have made it anew while this one waited
+            if checkpoint is None or not self._stays(checkpoint):
+                self._rebuilt(still, progress)
         with self._open() as index:
             return _completed(index)
+
+    def reached(self) -> int:
+        """The position at which the index is, whoever brings it further."""
+        with self._open(make=False) as index:
+            return _completed(index).position
 
     # -- queries
 
@@ -176,7 +214,7 @@ class Indexing:
         before, self._made_with = self._made_with or self._look(), None  # after a failure it is looked at afresh
         embedder = self._embedder_for(before)
         vector = embedder.embed_query(question)  # the model loads for seconds: not while the index is held
-        with self._open() as index:
+        with self._open(wait=0.0) as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
             if (
@@ -185,7 +223,10 @@ class Indexing:
                 embedder = self._embedder_for(checkpoint)
                 vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
-            checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None, IDLE)
+            try:
+                checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None, IDLE, 0.0)
+            except IndexBusy:  # another writes to it: it is searched as it is, and the answer says how far that is
+                checkpoint = _completed(index)
             self._made_with = checkpoint
             yield Asked(index, vector, checkpoint, embedder)
 
@@ -204,8 +245,15 @@ class Indexing:
 
     def _look(self) -> Checkpoint:
         """What the index was made with. Opening a large one takes long, so it is asked once."""
-        with self._open() as index:
+        with self._open(wait=0.0) as index:
             return _completed(index)
+
+    def _stays(self, checkpoint: Checkpoint) -> bool:
+        """Whether an index is followed as it is. One that nodes share is not made anew because one of them is set to
+        another model, or is older: they would do so by turns, for ever. `tht index rebuild` decides it for all."""
+        if self.workspace.config.value("index.url") and checkpoint.version >= VERSION:
+            return True
+        return (checkpoint.fingerprint, checkpoint.version) == (self.embedder.fingerprint.key, VERSION)
 
     def _follow(
         self,
@@ -214,6 +262,7 @@ class Indexing:
         may_go_on: Callable[[], bool],
         progress: Progress | None,
         idle: int = 0,
+        wait: float | None = None,
     ) -> Checkpoint:
         with self.workspace.snapshot() as (db, position):
             return catch_up_index(
@@ -225,11 +274,16 @@ class Indexing:
                 may_go_on=may_go_on,
                 progress=progress,
                 idle=idle,
+                turn=lambda: self.writing(wait),
             )
 
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
         embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
+        if checkpoint.version > VERSION:
+            raise IndexUnavailable(
+                other_version(checkpoint), "use one version of this program on all nodes, or: tht index rebuild"
+            )
         if checkpoint.version != VERSION:
             raise IndexUnavailable(other_version(checkpoint), "tht index rebuild")
         if embedder.fingerprint.key != checkpoint.fingerprint:
@@ -259,8 +313,9 @@ class Indexing:
         return ""
 
     @contextmanager
-    def _open(self, *, make: bool = True) -> Iterator[VectorIndex]:
-        """The current index; an empty one is made when there is none, at position 0, to be caught up."""
+    def _open(self, *, make: bool = True, wait: float | None = None) -> Iterator[VectorIndex]:
+        """The current index; an empty one is made when there is none, at position 0, to be caught up. `wait`: as of
+        `writing`, for another that may be making it."""
         opened = self.workspace.open_index
         with opened.use(self.store) as index:
             if index is not None:
@@ -268,13 +323,17 @@ class Indexing:
                 return
         if not make:
             raise IndexUnavailable("there is no index yet", "tht index rebuild")
-        self._begin()
+        with self.writing(wait):
+            self._begin()
         with opened.use(self.store) as index:
             if index is None:
                 raise IndexUnavailable("there is no index yet", "tht index rebuild")
             yield index
 
     def _begin(self) -> None:
+        if (made := self.store.current()) is not None:  # by another, meanwhile
+            made.close()
+            return
         fingerprint = self.embedder.fingerprint
         genesis = self.workspace.ledger.chain_at(0) or ""
         fresh = self.store.begin(fingerprint.dimension)

@@ -58,7 +58,7 @@ class LedgerDatastore(PostgresDatastore):
         self.pool = _Pool(
             url,
             connection_class=Connection[Any],
-            kwargs={"row_factory": tuple_row, **_SETTINGS},
+            kwargs={"row_factory": tuple_row, **SETTINGS},
             min_size=1,
             max_size=CONNECTIONS,
             open=False,
@@ -72,7 +72,7 @@ class LedgerDatastore(PostgresDatastore):
         """Rows go in column by column: nothing to look up on the server."""
 
 
-_SETTINGS: dict[str, Any] = {"application_name": "tht", "client_encoding": "utf8", "connect_timeout": 5}
+SETTINGS: dict[str, Any] = {"application_name": "tht", "client_encoding": "utf8", "connect_timeout": 5}
 
 
 def _configure(connection: Connection[Any]) -> None:
@@ -163,7 +163,7 @@ class Connections:
     @contextmanager
     def alone(self) -> Iterator[Connection[Any]]:
         """A connection beside the pool, each statement committed, closed at the end."""
-        with psycopg.connect(self.url, autocommit=True, **_SETTINGS) as connection:
+        with psycopg.connect(self.url, autocommit=True, **SETTINGS) as connection:
             _configure(connection)
             yield connection
 
@@ -259,6 +259,6 @@ class Listening(Waiting):
     def _listening(self) -> Connection[Any]:
         """The connection for NOTIFY. One that is new is waited on only from the next look at the head on."""
         if self._ears is None:
-            self._ears = psycopg.connect(self._url, autocommit=True, **_SETTINGS)
+            self._ears = psycopg.connect(self._url, autocommit=True, **SETTINGS)
             self._ears.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(self._channel)))
         return self._ears

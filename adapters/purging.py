@@ -69,7 +69,8 @@ class Purging:
         if found["current"] == NONE:
             self._forget_vectors(indexing, rebuilt=False)
             if found["leftovers"] != NONE:
-                indexing.store.discard(indexing.store.begin(1))
+                with indexing.writing():
+                    indexing.store.discard(indexing.store.begin(1))
             self._require_alone(indexing)
             return NONE
         rebuilt = self._rebuilt(indexing)
@@ -93,11 +94,12 @@ class Purging:
         with index:
             before = index.checkpoint()
         dimension = int(before.fingerprint.rpartition("/")[2]) if before else 1
-        fresh = indexing.store.begin(dimension)
-        if before:
-            genesis = self.workspace.ledger.chain_at(0) or ""
-            fresh.save_checkpoint(Checkpoint(0, genesis, before.fingerprint, before.model, VERSION))
-        indexing.store.swap(fresh)
+        with indexing.writing():
+            fresh = indexing.store.begin(dimension)
+            if before:
+                genesis = self.workspace.ledger.chain_at(0) or ""
+                fresh.save_checkpoint(Checkpoint(0, genesis, before.fingerprint, before.model, VERSION))
+            indexing.store.swap(fresh)
 
     def _forget_vectors(self, indexing: Indexing, *, rebuilt: bool) -> None:
         """After a rebuild the cache keeps what that asked for, and the vectors of every other text that can still be

@@ -53,7 +53,7 @@ class EdgeIndex(VectorIndex):
             found = self._shard.retrieve([CHECKPOINT_ID], True, False)
         return checkpoint_from(found[0].payload) if found else None
 
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def save_checkpoint(self, checkpoint: Checkpoint, *, after: Checkpoint | None = None) -> None:
         from qdrant_edge import Point as EdgePoint
         from qdrant_edge import UpdateOperation
 

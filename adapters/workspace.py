@@ -119,6 +119,11 @@ class Paths:
         return self.folder / "workspace.lock"
 
     @property
+    def index_lock(self) -> Path:
+        """Held by whoever writes to an index on a server, where the ledger is a file of this home."""
+        return self.folder / "index.lock"
+
+    @property
     def upkeep_lock(self) -> Path:
         """Held by one run of upkeep at a time."""
         return self.folder / "upkeep.lock"

@@ -241,3 +241,9 @@ class IndexUnavailable(Unavailable):
 
 class IndexBusy(IndexUnavailable):
     default_hint = "another process holds the index; wait for it, or search without vectors"
+
+
+class IndexOvertaken(IndexBusy):
+    """Somebody else has moved a shared index on while this process wrote to it."""
+
+    default_hint = "try again: it goes on from where the index stands"

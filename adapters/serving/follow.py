@@ -11,7 +11,7 @@ from adapters.indexing import Indexing
 from adapters.serving.feed import Feed, notices
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace
-from domain.errors import ThtError
+from domain.errors import IndexBusy, ThtError
 
 POLL = 0.25  # seconds between two looks at the ledger's head, when nobody here has written
 FIRST_WAIT = 0.5  # seconds after a failure; doubled after each further one
@@ -121,4 +121,8 @@ class Following:
             return self._indexed
 
     def _caught_up(self, workspace: Workspace) -> int:
-        return Indexing(workspace).catch_up(may_go_on=lambda: not self.stopping.is_set()).position
+        indexing = Indexing(workspace)
+        try:
+            return indexing.catch_up(may_go_on=lambda: not self.stopping.is_set()).position
+        except IndexBusy:  # another node brings it up, for all of them
+            return indexing.reached()

@@ -19,14 +19,17 @@ class StandIn(VectorIndex):
         found: Checkpoint | None = self.ask("checkpoint")
         return found
 
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        self.ask("save_checkpoint", checkpoint)
+    def save_checkpoint(self, checkpoint: Checkpoint, *, after: Checkpoint | None = None) -> None:
+        self.ask("save_checkpoint", checkpoint, after=after)
 
     def upsert(self, points: Sequence[Point]) -> None:
         self.ask("upsert", points)
 
     def delete_refs(self, refs: Sequence[str]) -> None:
         self.ask("delete_refs", refs)
+
+    def replace(self, refs: Sequence[str], points: Sequence[Point], *, position: int) -> None:
+        self.ask("replace", refs, points, position=position)
 
     def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
         found: list[Found] = self.ask("search", vector, within, limit=limit, with_vectors=with_vectors)

@@ -2,25 +2,31 @@
 
 It cannot share a transaction with anything, so points are written first, idempotently, and the checkpoint last. Whoever
 kills it anywhere gets the same index after catching up.
+
+Of several processes that share one, the one whose turn it is writes. One that lost its turn and does not know yet is
+found out by the checkpoint: each names the one that it follows, and whoever is overtaken sets it back to where it had
+begun, so that what both have written is written again.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from domain.errors import IndexUnavailable, OtherHistory
+from domain.errors import IndexOvertaken, IndexUnavailable, OtherHistory
 from projections.index import records
 from projections.index.compare import compare
 from projections.index.points import points_of
-from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
+from projections.index.port import Checkpoint, Embedder, IndexStore, Point, Turn, VectorIndex, unshared
 from projections.loop import LedgerReader, Progress
 
 VERSION = 2  # 1 held memories alone
 BATCH = 64  # records embedded and written between two looks at the clock
 REBUILD_BATCH = 256  # nobody waits for a rebuild
+TRIES = 3  # after being overtaken
 MEND = "tht index rebuild makes it anew beside the old one"
 
 
@@ -49,31 +55,51 @@ def catch_up_index(
     may_go_on: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
     idle: int = 0,
+    turn: Turn = unshared,
 ) -> Checkpoint:
     """Bring the index to `position`, where the SQL views in `db` stand; returns where it got to.
 
     `may_go_on` is asked between batches, so that a search can keep to its time budget. Where nothing has changed that
     it holds, it is at `position` as it is: that is written down only when it is more than `idle` further on, as
-    writing waits for the disk. Raises ModelUnavailable and IndexUnavailable with all before the failing batch kept.
+    writing waits for the disk. `turn` is taken only to write; IndexBusy when it cannot be had. Raises ModelUnavailable
+    and IndexUnavailable with all before the failing batch kept.
     """
+    checkpoint = _stored(index, ledger)
+    if checkpoint.position >= position:
+        return checkpoint
+    if position - checkpoint.position <= idle and not records.changed_since(db, checkpoint.position):
+        return _at(ledger, checkpoint, position)
+
+    def follow(still: Callable[[], None]) -> Checkpoint:
+        checkpoint = _stored(index, ledger)  # whoever had the turn before may have gone on
+        if checkpoint.position >= position:
+            return checkpoint
+        changed = records.changed_since(db, checkpoint.position)
+        for start in range(0, len(changed), BATCH):
+            if not may_go_on():
+                return checkpoint
+            batch = changed[start : start + BATCH]
+            points = _points(db, embedder, [ref for ref, _ in batch])  # takes long: the turn is looked at after it
+            still()
+            index.replace([ref for ref, _ in batch], points, position=position)
+            checkpoint = _move(ledger, index, checkpoint, _reached(batch, changed[start + BATCH :]))
+            if progress:
+                progress(checkpoint.position, position)
+        return _move(ledger, index, checkpoint, position)
+
+    with turn() as still:
+        for _ in range(TRIES - 1):
+            with suppress(IndexOvertaken):
+                return follow(still)
+        return follow(still)
+
+
+def _stored(index: VectorIndex, ledger: LedgerReader) -> Checkpoint:
     checkpoint = index.checkpoint()
     if checkpoint is None:
         raise IndexUnavailable("the index has no checkpoint: it was never completed", MEND)
     require_own_history(checkpoint, ledger)
-    if checkpoint.position >= position:
-        return checkpoint
-    changed = records.changed_since(db, checkpoint.position)
-    if not changed and position - checkpoint.position <= idle:
-        return _at(ledger, checkpoint, position)
-    for start in range(0, len(changed), BATCH):
-        if not may_go_on():
-            return checkpoint
-        batch = changed[start : start + BATCH]
-        _write(db, index, embedder, [ref for ref, _ in batch])
-        checkpoint = _move(ledger, index, checkpoint, _reached(batch, changed[start + BATCH :]))
-        if progress:
-            progress(checkpoint.position, position)
-    return _move(ledger, index, checkpoint, position)
+    return checkpoint
 
 
 def _reached(batch: Sequence[tuple[str, int]], rest: Sequence[tuple[str, int]]) -> int:
@@ -82,12 +108,8 @@ def _reached(batch: Sequence[tuple[str, int]], rest: Sequence[tuple[str, int]]) 
     return last - 1 if rest and rest[0][1] == last else last
 
 
-def _write(db: sqlite3.Connection, index: VectorIndex, embedder: Embedder, refs: Sequence[str]) -> None:
-    live = [found for ref in refs if (found := records.find_live(db, ref))]
-    points = points_of(live, embedder)
-    index.delete_refs(refs)
-    if points:
-        index.upsert(points)
+def _points(db: sqlite3.Connection, embedder: Embedder, refs: Sequence[str]) -> list[Point]:
+    return points_of([found for ref in refs if (found := records.find_live(db, ref))], embedder)
 
 
 def _at(ledger: LedgerReader, before: Checkpoint, position: int) -> Checkpoint:
@@ -99,8 +121,19 @@ def _at(ledger: LedgerReader, before: Checkpoint, position: int) -> Checkpoint:
 
 def _move(ledger: LedgerReader, index: VectorIndex, before: Checkpoint, position: int) -> Checkpoint:
     after = _at(ledger, before, position)
-    index.save_checkpoint(after)
+    try:
+        index.save_checkpoint(after, after=before)
+    except IndexOvertaken:
+        _step_back(index, before)
+        raise
     return after
+
+
+def _step_back(index: VectorIndex, to: Checkpoint) -> None:
+    """What was written since `to` may stand beside what another wrote from a later state: from there it is redone."""
+    while (stands := index.checkpoint()) is not None and stands.position > to.position:
+        with suppress(IndexOvertaken):
+            index.save_checkpoint(to, after=stands)
 
 
 def rebuild_index(
@@ -111,10 +144,12 @@ def rebuild_index(
     *,
     position: int,
     progress: Progress | None = None,
+    still: Callable[[], None] = lambda: None,
 ) -> int:
     """A new generation with every live record, beside the old one, compared with the views, then swapped in.
 
-    Returns the number of points. `position` is where the SQL views in `db` stand.
+    Returns the number of points. `position` is where the SQL views in `db` stand; `still` raises IndexBusy when it is
+    not this process's turn any more.
     """
     fingerprint = embedder.fingerprint
     total = sum(1 for _ in records.live_hashes(db))
@@ -123,7 +158,9 @@ def rebuild_index(
     try:
         done = 0
         while batch := list(islice(waiting, REBUILD_BATCH)):
-            fresh.upsert(points_of(batch, embedder))
+            points = points_of(batch, embedder)
+            still()
+            fresh.replace((), points, position=position)
             done += len(batch)
             if progress:
                 progress(done, total)
@@ -134,6 +171,7 @@ def rebuild_index(
         if drift.found:
             raise IndexUnavailable(f"the new index does not equal the views: {drift}", "the old one stays in place")
         count = fresh.count()
+        still()
     except BaseException:
         store.discard(fresh)
         raise

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 Vector = Sequence[float]
+
+# The turn to write into an index that several processes share, asked for when there is something to write: IndexBusy
+# when another has it. What it gives is called before each write, and raises IndexBusy once the turn is lost.
+Turn = Callable[[], AbstractContextManager[Callable[[], None]]]
+
+
+def unshared() -> AbstractContextManager[Callable[[], None]]:
+    """The turn where the engine itself lets one process in at a time."""
+    return nullcontext(lambda: None)
 
 
 @dataclass(frozen=True)
@@ -105,8 +115,12 @@ class VectorIndex(ABC):
         """The last saved checkpoint, kept inside the collection; it is never a search result and never counted."""
 
     @abstractmethod
-    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Make all points written before durable, then the checkpoint: it never speaks of points that are lost."""
+    def save_checkpoint(self, checkpoint: Checkpoint, *, after: Checkpoint | None = None) -> None:
+        """Make all points written before durable, then the checkpoint: it never speaks of points that are lost.
+
+        `after`: the one that it follows. In an engine that several processes write to, IndexOvertaken when another
+        stands there, which is then left; an engine that lets one in at a time need not look.
+        """
 
     @abstractmethod
     def upsert(self, points: Sequence[Point]) -> None: ...
@@ -114,6 +128,16 @@ class VectorIndex(ABC):
     @abstractmethod
     def delete_refs(self, refs: Sequence[str]) -> None:
         """Remove every point whose payload `ref` is one of these."""
+
+    def replace(self, refs: Sequence[str], points: Sequence[Point], *, position: int) -> None:
+        """These are the points of these refs now, as the views have them at a position.
+
+        An engine that several processes write to leaves what was written from the same or a later position, and lets
+        no record be without its points in between.
+        """
+        self.delete_refs(refs)
+        if points:
+            self.upsert(points)
 
     @abstractmethod
     def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:

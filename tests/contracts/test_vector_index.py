@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import socket
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,6 +13,7 @@ from threading import Thread
 
 import pytest
 
+from adapters.qdrant_connection import REST, Way
 from adapters.qdrant_server import ServerStore
 from domain.errors import IndexUnavailable, InvalidInput, Refused, ThtError
 from projections.index.port import Checkpoint, IndexStore, VectorIndex, Within
@@ -297,6 +300,25 @@ class TestServerAway:
         assert "password" not in said
         assert "unknown" in store.describe()["current"]
         store.close()
+
+    def test_one_that_does_not_answer_is_waited_for_once_and_not_by_each(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            ahead = [0.0]
+            way = Way(url, None, None, 1, lambda: time.monotonic() + ahead[0])
+
+            def ask() -> float:
+                begun = time.monotonic()
+                with pytest.raises(IndexUnavailable, match="timed out") as away, way.open() as client:
+                    client.get_collections()
+                assert "is Qdrant running" in away.value.hint
+                return time.monotonic() - begun
+
+            assert ask() >= 1.0
+            assert max(ask() for _ in range(5)) < 0.9
+            ahead[0] = REST
+            assert ask() >= 1.0, "and then again, as it may be back"
+            way.close()
 
     @pytest.mark.parametrize(
         ("status", "hint"), [(401, "API key"), (403, "API key"), (404, "rebuild"), (500, "running")]

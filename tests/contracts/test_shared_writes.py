@@ -1,0 +1,319 @@
+"""What an index that several processes write to promises besides: nobody who is late spoils what another has written,
+and nobody meets another tenant's points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
+
+import pytest
+
+from adapters.qdrant_collection import ServerIndex
+from adapters.qdrant_server import ServerStore
+from adapters.qdrant_tenants import TenantStore
+from domain.errors import IndexOvertaken, IndexUnavailable
+from projections.index.port import Checkpoint, IndexStore, VectorIndex, Within
+from tests.contracts.engines import SHARED, TENANTS, Opener, opened_again, point, tenants
+
+EAST, NORTH = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]
+FIRST = Checkpoint(position=10, chain="aa" * 32, fingerprint="hash:4@1/sum/normalised/4", model="hash:4", version=2)
+SECOND, THIRD = replace(FIRST, position=20, chain="bb" * 32), replace(FIRST, position=30, chain="cc" * 32)
+
+
+@pytest.fixture(params=SHARED)
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    yield from opened_again(request.param, tmp_path)
+
+
+@pytest.fixture
+def store(opener: Opener) -> IndexStore:
+    return opener()
+
+
+@pytest.fixture
+def index(store: IndexStore) -> Iterator[VectorIndex]:
+    with store.begin(4) as opened:
+        yield opened
+
+
+def texts(index: VectorIndex) -> dict[tuple[str, int], str]:
+    return {(payload["ref"], payload["chunk"]): payload["text"] for payload in index.scan()}
+
+
+class TestCheckpoint:
+    def test_it_moves_on_from_the_one_that_its_writer_knows(self, index: VectorIndex) -> None:
+        index.save_checkpoint(FIRST)
+        index.save_checkpoint(SECOND, after=FIRST)
+        assert index.checkpoint() == SECOND
+
+    def test_who_was_overtaken_is_told_and_the_later_one_stays(self, index: VectorIndex) -> None:
+        index.save_checkpoint(FIRST)
+        index.save_checkpoint(THIRD, after=FIRST)
+        with pytest.raises(IndexOvertaken, match="at position 30"):
+            index.save_checkpoint(SECOND, after=FIRST)
+        assert index.checkpoint() == THIRD
+
+    def test_of_two_that_go_on_from_the_same_one_the_second_is_told(self, index: VectorIndex) -> None:
+        index.save_checkpoint(FIRST)
+        index.save_checkpoint(SECOND, after=FIRST)
+        with pytest.raises(IndexOvertaken, match="at position 20"):
+            index.save_checkpoint(THIRD, after=FIRST)
+        assert index.checkpoint() == SECOND
+
+    def test_an_index_that_lost_its_points_gets_no_checkpoint_that_speaks_of_them(self, index: VectorIndex) -> None:
+        with pytest.raises(IndexOvertaken, match="without a checkpoint"):
+            index.save_checkpoint(SECOND, after=FIRST)
+        assert index.checkpoint() is None
+
+
+class TestOlderState:
+    def test_what_was_written_from_a_later_position_stays(self, index: VectorIndex) -> None:
+        index.replace(["a"], [point("a", EAST, text="new")], position=20)
+        index.replace(["a", "b"], [point("a", NORTH, text="old"), point("b", NORTH, text="b")], position=10)
+        assert texts(index) == {("a", 0): "new", ("b", 0): "b"}
+        assert index.search(EAST, Within(), limit=1)[0].score == pytest.approx(1.0)
+        index.replace(["a"], [], position=10)  # to a late one it was retired; since then it came back
+        assert texts(index)["a", 0] == "new"
+
+    def test_a_later_state_takes_the_place_of_all_that_was(self, index: VectorIndex) -> None:
+        index.upsert([point("a", EAST, chunk=number, text="of a rebuild") for number in range(3)])
+        index.replace(["a"], [point("a", EAST, text="old"), point("a", EAST, chunk=1, text="old")], position=10)
+        assert texts(index) == {("a", 0): "old", ("a", 1): "old"}
+        index.replace(["a"], [point("a", EAST, text="new")], position=20)
+        assert texts(index) == {("a", 0): "new"}
+        index.replace(["a"], [], position=30)
+        assert texts(index) == {}
+
+    def test_the_same_state_twice_is_the_same(self, index: VectorIndex) -> None:
+        for _ in range(2):
+            index.replace(["a"], [point("a", EAST, chunk=number, text="same") for number in range(2)], position=10)
+        assert texts(index) == {("a", 0): "same", ("a", 1): "same"}
+
+    def test_whoever_dies_in_the_middle_leaves_no_record_without_its_points(
+        self, index: VectorIndex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.replace(["a"], [point("a", EAST, chunk=number, text="old") for number in range(2)], position=10)
+
+        def cut(*_: Any) -> None:
+            raise IndexUnavailable("the connection was cut")
+
+        with monkeypatch.context() as cutting:
+            cutting.setattr(ServerIndex, "_delete", cut)
+            with pytest.raises(IndexUnavailable, match="was cut"):
+                index.replace(["a"], [point("a", EAST, text="new")], position=20)
+        assert texts(index) == {("a", 0): "new", ("a", 1): "old"}
+        index.replace(["a"], [point("a", EAST, text="new")], position=20)
+        assert texts(index) == {("a", 0): "new"}
+
+    def test_when_a_point_was_written_is_not_shown(self, index: VectorIndex) -> None:
+        index.replace([], [point("a", EAST)], position=10)
+        (found,) = index.search(EAST, Within(), limit=1)
+        assert dict(found.payload) == dict(point("a", EAST).payload) == dict(next(index.scan()))
+
+
+class TestTwoRebuilds:
+    def test_the_later_one_wins_and_the_earlier_one_is_told(self, opener: Opener) -> None:
+        store = opener()
+        first = store.begin(4)
+        first.upsert([point("first", EAST)])
+        second = store.begin(4)
+        second.upsert([point("second", EAST)])
+        store.swap(second)
+        with suppress(IndexUnavailable):  # where its collection has gone with it
+            first.upsert([point("late", EAST)])
+        with pytest.raises(IndexUnavailable):
+            store.swap(first)
+        current = store.current()
+        assert current is not None
+        assert [payload["ref"] for payload in current.scan()] == ["second"]
+        assert store.describe()["leftovers"] == "none"
+
+
+# -- tenants -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=TENANTS)
+def tenant(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[str], TenantStore]]:
+    yield from tenants(request.param, tmp_path)
+
+
+def fill(store: IndexStore, *refs: str, at: Checkpoint = FIRST) -> VectorIndex:
+    fresh = store.begin(4)
+    fresh.upsert([point(ref, EAST, text=f"{store.describe()['tenant']} {ref}") for ref in refs])
+    fresh.save_checkpoint(at)
+    store.swap(fresh)
+    current = store.current()
+    assert current is not None
+    return current
+
+
+def refs(index: VectorIndex) -> list[str]:
+    return [found.ref for found in index.search(EAST, Within(), limit=10)]
+
+
+Tenant = Callable[[str], TenantStore]
+
+
+def test_two_tenants_of_one_collection_never_meet(tenant: Tenant) -> None:
+    one, other = fill(tenant("one"), "a", "b"), fill(tenant("other"), "b", "c", at=SECOND)
+    assert isinstance(one, ServerIndex)
+    assert isinstance(other, ServerIndex)
+    assert one.part.collection == other.part.collection
+    assert (refs(one), refs(other)) == (["a", "b"], ["b", "c"])
+    assert (one.count(), other.count()) == (2, 2)
+    assert (one.checkpoint(), other.checkpoint()) == (FIRST, SECOND)
+    assert {found.payload["text"] for found in other.search(EAST, Within(only=("b",)), limit=5)} == {"other b"}
+    one.delete_refs(["b", "c"])
+    one.replace(["c", "b"], [point("c", NORTH, text="one c")], position=99)
+    one.save_checkpoint(THIRD, after=FIRST)
+    assert texts(other) == {("b", 0): "other b", ("c", 0): "other c"}
+    assert (other.checkpoint(), one.checkpoint()) == (SECOND, THIRD)
+
+
+def test_a_rebuild_of_one_tenant_touches_no_other(tenant: Tenant) -> None:
+    one, other = tenant("one"), tenant("other")
+    old, neighbour = fill(one, "a"), fill(other, "a", at=SECOND)
+    waiting = other.begin(4)  # which the other one is filling at the same time
+    waiting.upsert([point("z", EAST)])
+    new = fill(one, "b")
+    assert not one.is_current(old)
+    assert one.is_current(new)
+    assert old.count() == 0
+    assert (refs(new), refs(neighbour), refs(waiting)) == (["b"], ["a"], ["z"])
+    assert one.describe()["leftovers"] == "none"
+    assert other.describe()["leftovers"] == "1 points of other generations"
+    one.discard(one.begin(4))
+    other.swap(waiting)
+    assert (refs(new), neighbour.checkpoint()) == (["b"], None)
+
+
+def test_a_tenant_that_goes_over_to_another_length_of_vector_takes_all_of_itself_along(tenant: Tenant) -> None:
+    one, other = tenant("one"), tenant("other")
+    old, neighbour = fill(one, "a"), fill(other, "a")
+    fresh = one.begin(8)
+    fresh.upsert([point("a", [1.0] * 8)])
+    one.swap(fresh)
+    assert old.count() == 0
+    assert old.checkpoint() is None
+    assert refs(neighbour) == ["a"]
+    current = one.current()
+    assert current is not None
+    assert [found.ref for found in current.search([1.0] * 8, Within(), limit=5)] == ["a"]
+    back = fill(one, "b")
+    assert refs(back) == ["b"]
+    assert one.describe()["leftovers"] == "none"
+
+
+def test_killed_between_the_pointer_and_the_clearing_the_new_one_is_current(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tenant("one")
+    fill(one, "a")
+    fresh = one.begin(8)
+    fresh.upsert([point("b", [1.0] * 8)])
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killing:
+        killing.setattr(TenantStore, "_clear", killed)
+        with pytest.raises(KeyboardInterrupt):
+            one.swap(fresh)
+    current = one.current()
+    assert current is not None
+    assert [payload["ref"] for payload in current.scan()] == ["b"]
+    assert one.describe()["leftovers"] != "none"
+    one.discard(one.begin(4))
+    assert one.describe()["leftovers"] == "none"
+    assert one.is_current(current)
+
+
+# -- what a server is asked --------------------------------------------------------------------------------------------
+
+
+class Recorder(BaseHTTPRequestHandler):
+    """Says yes to everything, and keeps what it was asked: `POST /collections/…?wait=true`, and the body."""
+
+    version = "1.16.0"
+    asked: ClassVar[list[tuple[str, Any]]] = []
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.asked.append((f"{self.command} {self.path}", json.loads(body or b"null")))
+        done: object = {"operation_id": 1, "status": "completed"}
+        if self.command == "GET":
+            done = {"collections": [], "aliases": [], "exists": False}
+        elif self.path.startswith("/collections/") and self.path.count("/") == 2:
+            done = True
+        elif self.path.partition("?")[0].endswith("/points") and self.command == "POST":
+            done = []
+        told = {"title": "q", "version": self.version} if self.path == "/" else {"result": done, "time": 0.1}
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(told).encode())
+
+    do_POST = do_PUT = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def recorded(version: str = "1.16.0") -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """The URL of a recorder, and what it was asked."""
+    asked: list[tuple[str, Any]] = []
+    handler = type("Here", (Recorder,), {"version": version, "asked": asked})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_every_field_that_a_filter_names_is_indexed_and_the_tenant_as_such(shared: bool) -> None:
+    """Local mode has no payload indexes, and a server in strict mode refuses filters without."""
+    with recorded() as (url, asked):
+        store = TenantStore("tht-test", "one", url=url) if shared else ServerStore("tht-test", url=url)
+        store.begin(4)
+        store.close()
+    indexes = {body["field_name"]: body["field_schema"] for path, body in asked if "/index?" in path}
+    own = dict.fromkeys(("ref", "kind", "domain", "repo", "checkpoint.chain"), "keyword") | {"state_at": "integer"}
+    tenants = {"tenant": {"type": "keyword", "is_tenant": True}, "generation": "keyword", "current": "keyword"}
+    assert indexes == (own | tenants if shared else own)
+
+
+def test_writes_carry_their_condition_and_are_ordered_among_replicas() -> None:
+    with recorded() as (url, asked):
+        store = TenantStore("tht-test", "one", url=url)
+        index = store.begin(4)
+        index.replace(["a"], [point("a", EAST)], position=7)
+        with pytest.raises(IndexOvertaken):
+            index.save_checkpoint(SECOND, after=FIRST)
+        store.close()
+    (put, points), (clear, cleared), (move, moved), (read, _) = asked[-4:]
+    assert put.endswith("/points?wait=true&ordering=strong")
+    assert points["update_filter"] == {"must_not": [{"key": "state_at", "range": {"gt": 7.0}}]}
+    assert clear.endswith("/points/delete?wait=true&ordering=strong")
+    assert [one["key"] for one in cleared["filter"]["must"]] == ["tenant", "generation", "ref"]
+    assert cleared["filter"]["must_not"] == [{"key": "state_at", "range": {"gte": 7.0}}]
+    assert move.endswith("/points/payload?wait=true&ordering=strong")
+    assert moved["filter"]["must"][1] == {"key": "checkpoint.chain", "match": {"any": [FIRST.chain]}}
+    assert read.endswith("/points?consistency=majority")
+
+
+def test_a_server_that_cannot_write_under_a_condition_is_refused() -> None:
+    """It would write without looking, and nobody would know."""
+    with recorded("1.15.5") as (url, asked):
+        store = ServerStore("tht-test", url=url)
+        with pytest.raises(IndexUnavailable, match=r"1\.15\.5") as refused:
+            store.begin(4)
+        assert "1.16" in refused.value.hint
+        store.close()
+    assert [path for path, _ in asked] == ["GET /"]

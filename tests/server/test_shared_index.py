@@ -1,0 +1,243 @@
+"""Several nodes share one ledger on PostgreSQL and one index on Qdrant: one writes to it at a time, every one searches,
+and whatever becomes of writer or server, the index is again what the ledger says."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.facts import Facts
+from adapters.indexing import Indexing
+from adapters.serving.feed import Feed
+from adapters.serving.follow import Following
+from adapters.serving.pool import Pool
+from adapters.workspace import Workspace, open_workspace
+from domain.errors import IndexBusy, IndexUnavailable
+from projections.index.follow import BATCH, VERSION
+from tests.crash.soundness import CODER, assert_index_follows
+from tests.postgres import connect
+from tests.server.shared_qdrant import Line, fact, position, search
+
+Node = Callable[[str], Workspace]
+
+
+# -- one writer, many readers ------------------------------------------------------------------------------------------
+
+
+def test_what_one_node_indexes_the_other_finds_and_does_not_index_again(shared: Node, line: Line) -> None:
+    one, other = shared("one"), shared("other")
+    known = [fact(one, number) for number in range(5)]
+    assert Indexing(one).catch_up().position == position(one)
+    before = line.snapshot()
+    answer = search(other, 3)
+    assert (answer.hits[0].id, answer.voices["vector"], answer.notice) == (known[3], "ran", "")
+    assert Indexing(other).catch_up().position == position(other)
+    assert {name: len(points) for name, points in line.snapshot().items()} == {
+        name: len(points) for name, points in before.items()
+    }
+    assert Indexing(other).status().as_json(position(other))["lag"] == 0
+
+
+def test_a_search_does_not_wait_for_who_writes_and_says_how_far_the_index_is(shared: Node) -> None:
+    one, other = shared("one"), shared("other")
+    known = [fact(one, number) for number in range(3)]
+    reached = Indexing(one).catch_up().position
+    late = fact(one, 7)
+    other.config.stored["index.wait"] = 600.0  # a search waits for nobody, whatever a command is told
+    with Indexing(one).writing():
+        answer = search(other, 2)
+        assert (answer.hits[0].id, answer.voices["vector"], answer.index_position) == (known[2], "ran", reached)
+        assert f"index at {reached:,} of {position(one):,}" in answer.notice
+        assert late in {hit.id for hit in search(other, 7).hits}, "by words"
+    answer = search(other, 7)
+    assert (answer.index_position, answer.notice) == (position(one), "")
+
+
+def test_while_the_first_index_is_being_made_others_search_by_words(shared: Node, line: Line) -> None:
+    one, other = shared("one"), shared("other")
+    known = fact(one, 1)
+    with Indexing(one).writing():
+        answer = search(other, 1)
+    assert answer.hits[0].id == known
+    assert "another process writes to the index" in answer.notice
+    assert line.collections() == []
+    assert search(other, 1).voices["vector"] == "ran"
+
+
+def test_a_command_that_writes_is_told_who_does(shared: Node) -> None:
+    one, other = shared("one"), shared("other")
+    fact(one, 1)
+    Indexing(one).catch_up()
+    fact(one, 2)
+    with Indexing(one).writing():
+        for write in (Indexing(other).catch_up, Indexing(other).rebuild):
+            with pytest.raises(IndexBusy, match=f"process {os.getpid()} on ") as busy:
+                write()
+            assert "searches go on" in busy.value.hint
+    Indexing(other).rebuild()
+    assert_index_follows(one)
+
+
+def test_a_node_that_is_set_to_another_model_does_not_make_the_index_anew_until_it_is_told_to(shared: Node) -> None:
+    one, other = shared("one"), shared("other")
+    known = [fact(one, number) for number in range(3)]
+    Indexing(one).catch_up()
+    made = Indexing(one).store.describe()["current"]
+    other.config.stored["embedder.model"] = "hash:128"
+    late = fact(other, 7)
+    checkpoint = Indexing(other).catch_up()
+    assert (checkpoint.position, checkpoint.model) == (position(one), "hash:64")
+    assert Indexing(one).store.describe()["current"] == made
+    assert search(one, 7).hits[0].id == search(other, 7).hits[0].id == late
+    Indexing(other).rebuild()
+    assert Indexing(one).catch_up().model == "hash:128"
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"]) == (known[1], "ran")
+
+
+def test_an_older_node_leaves_the_index_of_a_newer_one_alone(shared: Node) -> None:
+    one = shared("one")
+    known = fact(one, 1)
+    checkpoint = Indexing(one).catch_up()
+    made = Indexing(one).store.describe()["current"]
+    newer = replace(checkpoint, version=VERSION + 1)
+    with one.open_index.use(Indexing(one).store) as index:
+        assert index is not None
+        index.save_checkpoint(newer)
+    with pytest.raises(IndexUnavailable, match=f"of version {VERSION + 1}") as refused:
+        Indexing(one).catch_up()
+    assert "one version of this program" in refused.value.hint
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"].partition(":")[0]) == (known, "unavailable")
+    assert Indexing(one).store.describe()["current"] == made
+
+
+def test_a_server_that_follows_leaves_it_to_who_writes(shared: Node, tmp_path: Path) -> None:
+    one = shared("one")
+    fact(one, 1)
+    reached = Indexing(one).catch_up().position
+    fact(one, 2)
+    pool = Pool(shared("other").paths.folder.parent, "default")
+    following = Following(pool, Feed(), lambda: 0.0, lambda: None)
+    with Indexing(one).writing():
+        following.index.step()
+        assert (following.index.standing.reached, following.index.standing.problem) == (reached, "")
+    following.index.step()
+    assert following.index.standing.reached == position(one)
+    pool.close()
+
+
+def test_nodes_that_write_and_follow_all_at_once_make_one_true_index(shared: Node) -> None:
+    """Each writes facts, retires some, searches and catches up; the index ends as the ledger says."""
+    nodes = [shared(name) for name in ("one", "other", "third")]
+    Indexing(nodes[0]).catch_up()
+    failures: list[BaseException] = []
+
+    def live(number: int) -> None:
+        try:
+            with open_workspace(nodes[number].paths.folder.parent, "default") as mine:
+                for turn in range(6):
+                    known = fact(mine, 100 * number + turn)
+                    if turn % 3 == 0:
+                        Facts(mine).retire(known, CODER)
+                    if turn % 2:
+                        search(mine, 100 * number + turn)
+                    else:
+                        mine.config.stored["index.wait"] = 60.0
+                        Indexing(mine).catch_up()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=live, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert failures == []
+    assert_index_follows(nodes[0])
+
+
+# -- a writer that lost its turn ---------------------------------------------------------------------------------------
+
+
+def cut_turns(workspace: Workspace) -> int:
+    """End the sessions that hold a turn, as the network might."""
+    with connect(str(workspace.config.value("ledger.url"))) as db:
+        found = db.execute(
+            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name LIKE 'tht index%' AND datname = current_database()"""
+        )
+        return len(found.fetchall())
+
+
+WRITES = ("upsert", "delete", "set_payload")  # in this order: points, what they leave behind, the checkpoint
+
+
+@pytest.mark.parametrize("held_up_before", WRITES)
+def test_a_writer_that_was_held_up_and_overtaken_spoils_nothing(shared: Node, line: Line, held_up_before: str) -> None:
+    """Its lock is gone, another has indexed a later state, and only then do its own writes arrive."""
+    one, other = shared("one"), shared("other")
+    Indexing(one).catch_up()
+    kept, gone, changed = (fact(one, number) for number in range(3))
+    done: list[int] = []
+
+    def meanwhile() -> None:
+        assert cut_turns(one) == 1
+        Facts(other).retire(gone, CODER)
+        new = fact(other, 2, "Gate 2 is walled up")
+        Facts(other).supersede(changed, new, CODER)
+        done.append(Indexing(other).catch_up().position)
+
+    line.before[held_up_before] = meanwhile
+    with pytest.raises(IndexBusy, match="is lost"):
+        Indexing(one).catch_up()
+    assert done == [position(other)]
+    assert Indexing(other).reached() < done[0], "set back to where the late one had begun"
+    assert_index_follows(other)
+    assert search(one, 0).hits[0].id == kept
+    assert_index_follows(one)
+
+
+@pytest.mark.parametrize("held_up_before", WRITES)
+def test_two_that_write_the_same_state_do_each_other_no_harm(shared: Node, line: Line, held_up_before: str) -> None:
+    one, other = shared("one"), shared("other")
+    Indexing(one).catch_up()
+    known = fact(one, 0)
+    Facts(one).retire(fact(one, 1), CODER)
+
+    def meanwhile() -> None:
+        assert cut_turns(one) == 1
+        assert Indexing(other).catch_up().position == position(one)
+
+    line.before[held_up_before] = meanwhile
+    assert Indexing(one).catch_up().position == position(one)
+    assert search(one, 0).hits[0].id == known
+    assert_index_follows(other)
+
+
+def test_a_search_that_loses_its_turn_answers_all_the_same(shared: Node, line: Line) -> None:
+    one = shared("one")
+    Indexing(one).catch_up()
+    known = [fact(one, number) for number in range(BATCH + 3)]
+    line.before["set_payload"] = lambda: cut_turns(one) and None
+    answer = search(one, 3)
+    assert (answer.hits[0].id, answer.voices["vector"]) == (known[3], "ran")
+    assert 0 < answer.index_position < position(one)
+    assert "index at" in answer.notice
+
+
+def test_many_batches_are_given_up_at_the_first_after_the_turn_was_lost(shared: Node, line: Line) -> None:
+    one, other = shared("one"), shared("other")
+    Indexing(one).catch_up()
+    for number in range(BATCH + 3):
+        fact(one, number)
+    line.before["set_payload"] = lambda: cut_turns(one) and None
+    with pytest.raises(IndexBusy, match="is lost"):
+        Indexing(one).catch_up()
+    assert 0 < Indexing(other).reached() < position(one), "what was written before is kept"
+    assert_index_follows(other)
