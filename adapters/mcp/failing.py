@@ -23,6 +23,7 @@ _HINTS = {  # in place of the commands that a person would type
     "LostRace": "look at what was recorded meanwhile, then try again",
 }
 
+DOMAIN = -32000  # refused in the domain's words: the code that JSON-RPC leaves to applications
 ECHOED = 80  # characters of what was given, in an error
 
 _log = logging.getLogger("tht.mcp")

@@ -12,12 +12,12 @@ from mcp.server.lowlevel.server import Server
 
 from adapters.mcp import agent_tools, knowledge_tools, policy_tools, session_tools, upkeep_tools
 from adapters.mcp.call import Call, Identity, OpenWorkspace
-from adapters.mcp.failing import echo, failure_json
+from adapters.mcp.failing import DOMAIN, echo, failure_json
 from adapters.mcp.prompts import PREAMBLE, get_prompt
 from adapters.mcp.quoting import shown
 from adapters.mcp.resources import TEMPLATES, list_resources, read_resource
 from adapters.mcp.tool import Tool, by_name, failed
-from domain.errors import InvalidInput, Unknown
+from domain.errors import InvalidInput, ThtError, Unknown
 
 TOOLS: dict[str, Tool[Any]] = by_name(
     (
@@ -108,7 +108,7 @@ def _tool(name: str) -> Tool[Any]:
 def _refusal(error: Exception) -> MCPError:
     """What is wrong with a request that is no tool's: its data is the error as the tools give it."""
     told = shown(failure_json(error))
-    code = types.INTERNAL_ERROR
+    code = DOMAIN if isinstance(error, ThtError) else types.INTERNAL_ERROR
     if isinstance(error, InvalidInput | Unknown):
         code = types.INVALID_PARAMS
     return MCPError(code, told["error"]["message"], told)

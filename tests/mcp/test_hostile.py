@@ -160,4 +160,5 @@ async def _refused_uri(agent: Agent, uri: str) -> str:
         await agent.client.read_resource(uri)
     error: dict[str, str] = refused.value.data["error"]
     assert error["message"]
+    assert refused.value.code == (-32602 if error["type"].startswith("Unknown") else -32000)  # no fault of the server
     return error["type"]
