@@ -66,7 +66,6 @@ class ServerIndex(VectorIndex):
         self.part, self.name = part, part.name
         self._way, self._local = way, local
         self._closed = False
-        self._points: int | None = None
 
     def checkpoint(self) -> Checkpoint | None:
         from qdrant_client.models import ReadConsistencyType
@@ -133,11 +132,9 @@ class ServerIndex(VectorIndex):
         return {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in found}
 
     def _size(self) -> int:
-        """Points, roughly, asked once: a collection does not grow from small to large while one search runs."""
-        if self._points is None:
-            with self._open() as client:
-                self._points = client.count(self.part.collection, self._records(), exact=False).count
-        return self._points
+        """Points, roughly. Asked for each search: a server keeps the index open while it grows from small to large."""
+        with self._open() as client:
+            return client.count(self.part.collection, self._records(), exact=False).count
 
     def scan(self, *fields: str) -> Iterator[Mapping[str, Any]]:
         asked = list(fields) or True

@@ -103,11 +103,12 @@ def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Hit]:
 
 
 def founds(hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] | None = None) -> list[Found]:
-    """The hits as the port gives them, with their vectors by point id where those were fetched."""
-    return [
-        Found(str(hit.payload["ref"]), hit.score, hit.payload, None if vectors is None else tuple(vectors[hit.id]))
-        for hit in hits
-    ]
+    """The hits as the port gives them, with their vectors by point id where those were fetched: of a hit that another
+    process has deleted in between there is none, and nothing to show."""
+    if vectors is None:
+        return [Found(str(hit.payload["ref"]), hit.score, hit.payload) for hit in hits]
+    there = [hit for hit in hits if hit.id in vectors]
+    return [Found(str(hit.payload["ref"]), hit.score, hit.payload, tuple(vectors[hit.id])) for hit in there]
 
 
 def _rounded(score: float) -> float:

@@ -4,7 +4,7 @@ and nobody meets another tenant's points."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,8 +13,11 @@ from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
+from qdrant_client import QdrantClient
 
-from adapters.qdrant_collection import ServerIndex
+from adapters.qdrant_collection import Part, ServerIndex
+from adapters.qdrant_connection import Way
+from adapters.qdrant_points import Hit
 from adapters.qdrant_server import ServerStore
 from adapters.qdrant_tenants import TenantStore
 from domain.errors import IndexOvertaken, IndexUnavailable
@@ -115,6 +118,22 @@ class TestOlderState:
         index.replace([], [point("a", EAST)], position=10)
         (found,) = index.search(EAST, Within(), limit=1)
         assert dict(found.payload) == dict(point("a", EAST).payload) == dict(next(index.scan()))
+
+
+class TestSearch:
+    def test_what_another_deletes_before_its_vector_is_read_is_left_out(
+        self, index: VectorIndex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.upsert([point("a", EAST), point("b", EAST), point("c", NORTH)])
+        read = ServerIndex._vectors
+
+        def late(self: ServerIndex, hits: Sequence[Hit]) -> dict[str, list[float]]:
+            index.delete_refs(["b"])
+            return read(self, hits)
+
+        monkeypatch.setattr(ServerIndex, "_vectors", late)
+        found = index.search(EAST, Within(), limit=3, with_vectors=True)
+        assert [(one.ref, one.vector is None) for one in found] == [("a", False), ("c", False)]
 
 
 class TestTwoRebuilds:
@@ -232,6 +251,29 @@ def test_killed_between_the_pointer_and_the_clearing_the_new_one_is_current(
     one.discard(one.begin(4))
     assert one.describe()["leftovers"] == "none"
     assert one.is_current(current)
+
+
+def test_an_index_that_stays_open_is_scanned_by_what_it_holds_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that began with an empty one would look at whole vectors for ever."""
+    client, asked = QdrantClient(path=str(tmp_path)), list[bool]()
+    way = Way("", None, client, 10)
+    ServerStore("tht-test", client=client).begin(4)
+    index = ServerIndex(way, Part("tht-test-1"), local=False)
+    real = client.query_points
+
+    def noted(*args: Any, search_params: Any, **named: Any) -> Any:
+        asked.append(search_params.exact)
+        return real(*args, **named)
+
+    monkeypatch.setattr(client, "query_points", noted)
+    monkeypatch.setattr("adapters.qdrant_collection.EXACT_BELOW", 2)
+    for ref in ("a", "b"):
+        index.upsert([point(ref, EAST)])
+        index.search(EAST, Within(), limit=5)
+    assert asked == [True, False]
+    client.close()
 
 
 # -- what a server is asked --------------------------------------------------------------------------------------------
