@@ -1,7 +1,7 @@
 """The vector index on a Qdrant server or cluster: one collection a generation, an alias names the current one.
 
-    tht-default-2      a collection: generation 2
-    tht-default        the alias to the current one
+    tht-default-2.5f3a91c2     a collection: generation 2
+    tht-default                the alias to the current one
 
 Whoever rebuilds has the turn to write (`index_turn`). Of two at once all the same, the later one removes the earlier
 one's collection, which is then told that it is gone. The current collection is never touched.
@@ -13,7 +13,15 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from adapters.qdrant_collection import Part, ServerIndex, index_fields, make_collection, overtaken_by
+from adapters.qdrant_collection import (
+    Part,
+    ServerIndex,
+    index_fields,
+    make_collection,
+    new_generation,
+    number_of,
+    overtaken_by,
+)
 from adapters.qdrant_connection import Way, is_local
 from domain.errors import IndexUnavailable, InvalidInput, Refused
 from projections.index.port import IndexStore, VectorIndex
@@ -62,10 +70,10 @@ class ServerStore(IndexStore):
         with self._way.open() as client:
             current = self._alias_target(client)
             taken = self._generations(client)
-            for leftover in taken.values():
+            for leftover in taken:
                 if leftover != current:
                     client.delete_collection(leftover)
-            name = f"{self._prefix}-{max(taken, default=0) + 1}"
+            name = f"{self._prefix}-{new_generation(max(taken.values(), default=0) + 1)}"
             make_collection(client, name, dimension)
             index_fields(client, name)
             return self._index(client, name)
@@ -96,7 +104,7 @@ class ServerStore(IndexStore):
         try:
             with self._way.open() as client:
                 current = self._alias_target(client) or "none"
-                leftovers = ", ".join(name for name in self._generations(client).values() if name != current)
+                leftovers = ", ".join(name for name in self._generations(client) if name != current)
         except IndexUnavailable as away:
             current, leftovers = f"unknown: {away.message}", ""
         told = {"engine": "Qdrant server", "where": self._way.where, "alias": self._prefix}
@@ -110,7 +118,7 @@ class ServerStore(IndexStore):
         return ServerIndex(self._way, Part(name), local=is_local(client))
 
     def _own(self, fresh: VectorIndex) -> str:
-        if not isinstance(fresh, ServerIndex) or not re.fullmatch(re.escape(self._prefix) + r"-\d+", fresh.name):
+        if not isinstance(fresh, ServerIndex) or self._generation(fresh.name) is None:
             raise Refused("this generation of the vector index is not from this store")
         with self._way.open() as client:
             if self._alias_target(client) == fresh.name:
@@ -121,7 +129,13 @@ class ServerStore(IndexStore):
         aliases = client.get_aliases().aliases
         return next((one.collection_name for one in aliases if one.alias_name == self._prefix), None)
 
-    def _generations(self, client: QdrantClient) -> dict[int, str]:
+    def _generations(self, client: QdrantClient) -> dict[str, int]:
+        """Each of its collections with its number, the least first."""
         names = [one.name for one in client.get_collections().collections]
-        matches = [re.fullmatch(re.escape(self._prefix) + r"-(\d+)", name) for name in names]
-        return {int(match[1]): match[0] for match in matches if match}
+        found = {name: number for name in names if (number := self._generation(name)) is not None}
+        return dict(sorted(found.items(), key=lambda one: one[1]))
+
+    def _generation(self, name: str) -> int | None:
+        """Which one a collection is; None for another's."""
+        match = re.fullmatch(re.escape(self._prefix) + r"-(\d+\.[0-9a-f]{8})", name)
+        return number_of(match[1]) if match else None

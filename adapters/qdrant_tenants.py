@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 from uuid import uuid5
 
@@ -25,6 +24,8 @@ from adapters.qdrant_collection import (
     index_fields,
     is_one_of,
     make_collection,
+    new_generation,
+    number_of,
     overtaken_by,
 )
 from adapters.qdrant_connection import Way, is_local
@@ -79,7 +80,7 @@ class TenantStore(IndexStore):
             name = f"{self._name}-{dimension}"
             self._make(client, name, dimension)
             number = pointer.number + 1 if pointer else 1
-            return self._index(client, name, f"{number}.{token_hex(4)}")
+            return self._index(client, name, new_generation(number))
 
     def swap(self, fresh: VectorIndex) -> None:
         """Killed before the pointer is written: the old one is current. After: the new one, and leftovers stay."""
@@ -87,7 +88,9 @@ class TenantStore(IndexStore):
         fresh.close()
         with self._way.open() as client:
             old = self._pointer(client)
-            if old is None or old.number < _number(part.marks[GENERATION]):  # else another was swapped in since `begin`
+            if old is None or old.number < number_of(
+                part.marks[GENERATION]
+            ):  # else another was swapped in since `begin`
                 self._point_to(client, part, old)
             if (seen := self._pointer(client)) is None or self._part(seen) != part:
                 self._remove(client, part)
@@ -161,7 +164,7 @@ class TenantStore(IndexStore):
             majority = ReadConsistencyType.MAJORITY
             for record in client.retrieve(name, [self._pointer_id], with_payload=True, consistency=majority):
                 generation = str((record.payload or {}).get(CURRENT, "0"))
-                found.append(Pointer(_number(generation), generation, name))
+                found.append(Pointer(number_of(generation), generation, name))
         return max(found, default=None)
 
     def _point_to(self, client: QdrantClient, part: Part, old: Pointer | None) -> None:
@@ -201,7 +204,3 @@ class TenantStore(IndexStore):
         from qdrant_client.models import FilterSelector, WriteOrdering
 
         client.delete(collection, FilterSelector(filter=chosen), wait=True, ordering=WriteOrdering.STRONG)
-
-
-def _number(generation: str) -> int:
-    return int(generation.partition(".")[0])

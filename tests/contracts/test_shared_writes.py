@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 from qdrant_client import QdrantClient
 
-from adapters.qdrant_collection import Part, ServerIndex
+from adapters.qdrant_collection import ServerIndex
 from adapters.qdrant_connection import Way
 from adapters.qdrant_points import Hit
 from adapters.qdrant_server import ServerStore
@@ -153,6 +153,23 @@ class TestTwoRebuilds:
         assert [payload["ref"] for payload in current.scan()] == ["second"]
         assert store.describe()["leftovers"] == "none"
 
+    def test_one_that_is_late_finds_its_own_gone_and_not_the_next_one_by_its_name(self, opener: Opener) -> None:
+        """Of the three the second gave up, so that its number was free again."""
+        store = opener()
+        late = store.begin(4)
+        store.discard(store.begin(4))
+        third = store.begin(4)
+        third.upsert([point("third", EAST)])
+        with suppress(IndexUnavailable):
+            late.upsert([point("late", EAST)])
+        with suppress(IndexUnavailable):
+            store.discard(late)
+        assert [payload["ref"] for payload in third.scan()] == ["third"]
+        store.swap(third)
+        current = store.current()
+        assert current is not None
+        assert current.count() == 1
+
 
 # -- tenants -----------------------------------------------------------------------------------------------------------
 
@@ -258,9 +275,9 @@ def test_an_index_that_stays_open_is_scanned_by_what_it_holds_now(
 ) -> None:
     """A server that began with an empty one would look at whole vectors for ever."""
     client, asked = QdrantClient(path=str(tmp_path)), list[bool]()
-    way = Way("", None, client, 10)
-    ServerStore("tht-test", client=client).begin(4)
-    index = ServerIndex(way, Part("tht-test-1"), local=False)
+    made = ServerStore("tht-test", client=client).begin(4)
+    assert isinstance(made, ServerIndex)
+    index = ServerIndex(Way("", None, client, 10), made.part, local=False)
     real = client.query_points
 
     def noted(*args: Any, search_params: Any, **named: Any) -> Any:
