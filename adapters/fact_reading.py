@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from adapters.knowledge import named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
-from adapters.workspace import Workspace, parse_time
+from adapters.workspace import Workspace, parse_time, until
 from domain.errors import InvalidInput, UnknownDomain, UnknownFact
 from domain.event import Envelope, Event, iso_utc
 from domain.links import telling_words
@@ -197,7 +197,7 @@ def moment_of(workspace: Workspace, *, at: str = "", known_at: str = "") -> Mome
     if position > head:
         raise InvalidInput(f"the ledger has positions 0 to {head}, not {position}")
     if not held and not known_at.isdecimal():
-        held = iso_utc(parse_time(known_at))
+        held = iso_utc(until(known_at))
     return Moment(position, held)
 
 

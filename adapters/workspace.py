@@ -197,10 +197,7 @@ class Workspace:
         """A position, or the last one recorded at or before an ISO time with a zone."""
         if when.isdecimal():
             return int(when)
-        moment = parse_time(when, otherwise="neither a position nor a time")
-        if "." not in when and not moment.microsecond:  # a whole second, as the audit shows it, until its end
-            moment = moment.replace(microsecond=999_999)
-        return timeline.position_at(self.caught_up(), iso_utc(moment))
+        return timeline.position_at(self.caught_up(), iso_utc(until(when)))
 
     def views_named(self, names: tuple[str, ...]) -> list[View]:
         """The views of these names, all without one. UnknownProjection names the ones there are."""
@@ -266,6 +263,12 @@ def parse_time(text: str, *, otherwise: str = "no time") -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(f"the time {text!r} is out of reach", "write 2026-03-02T10:00:00Z") from None
+
+
+def until(when: str) -> datetime:
+    """The end of an ISO time with a zone: of a whole second, as the audit shows it, its last microsecond."""
+    moment = parse_time(when, otherwise="neither a position nor a time")
+    return moment if "." in when or moment.microsecond else moment.replace(microsecond=999_999)
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------

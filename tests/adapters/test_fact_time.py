@@ -105,6 +105,16 @@ def test_a_retired_fact_was_wrong_at_every_time(workspace: Workspace, clock: Clo
     assert by_every_path(workspace, known_at="2026-01-05T00:00:00Z") == ["the owner of the rota is Ada"]
 
 
+def test_what_was_known_in_a_second_that_the_audit_shows_is_known_with_all_that_was_recorded_in_it(
+    workspace: Workspace, clock: Clock
+) -> None:
+    clock.now = datetime(2026, 1, 1, 10, 0, 0, 500_000, tzinfo=UTC)
+    Facts(workspace).propose("ops", NewFact("the owner of the rota is Ada", "a", "human:ada"), ADA)
+    assert by_every_path(workspace, known_at="2026-01-01T10:00:00Z") == ["the owner of the rota is Ada"]
+    assert by_every_path(workspace, known_at="2026-01-01T09:59:59Z") == []
+    assert by_every_path(workspace, known_at="2026-01-01T10:00:00.4Z") == []
+
+
 def test_s41_recalled_250_times_and_repeated_it_is_as_sure_as_before(workspace: Workspace, clock: Clock) -> None:
     facts, agent = Facts(workspace), By("agent:b")
     told, _ = facts.propose("ops", NewFact("the rota changes on Monday", "rota", "human:ada", confidence=0.5), ADA)
