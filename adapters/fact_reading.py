@@ -76,7 +76,22 @@ class FactReading:
 
     @contextmanager
     def seen(self, moment: Moment = NOW, **wanted: str) -> Iterator[Seen]:
-        """The views at a moment. Grants are those of today: what is closed now is closed for the past as well."""
+        """The views at a moment, held while they are read. Grants are those of today: what is closed now is closed for
+        the past as well."""
+        with self.opened(moment, **wanted) as seen, self.held(seen) as still:
+            yield still
+
+    @contextmanager
+    def held(self, seen: Seen) -> Iterator[Seen]:
+        """In one transaction, which no writer waits for, with the grants of this very position: nothing changes, or is
+        closed, before it is shown."""
+        with seen.file.reading() as db:
+            now = seen.file is self.workspace.file
+            yield replace(seen, scope=scope_for(self.workspace, self.reader, db)) if now else seen
+
+    @contextmanager
+    def opened(self, moment: Moment = NOW, **wanted: str) -> Iterator[Seen]:
+        """The views at a moment, for who has more to do with them before they are `held`."""
         scope = self._scope()
         now = iso_utc(self.workspace.clock())
         if moment.position is None:

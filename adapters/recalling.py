@@ -153,7 +153,7 @@ class Recalling:
         slug = named_repo(self.workspace, repo, scope_for(self.workspace, self.reader))
         if wanted:
             kinds = ("fact",)
-        with reading.seen(moment, **reading.named(wanted, repo)) as seen:
+        with reading.opened(moment, **reading.named(wanted, repo)) as seen:
             asked = Question(
                 question, seen.wanted, seen.scope, accepted, kinds, limit, _offset(cursor), explain, slug, without,
                 curves(self.workspace), intent=intent_of(question),
@@ -208,20 +208,17 @@ class Recalling:
         return self._read(replace(asked, weights=weights), seen, moment), heard
 
     def _read(self, asked: Question, seen: Seen, moment: Moment, meaning: Meaning | None = None) -> Read:
-        """In one transaction, which no writer waits for: no hit has changed, or was closed, before it is shown.
-
-        It begins when model and index are ready, since the index follows the views in transactions of its own.
-        """
-        with seen.file.reading() as db:
-            if moment.position is None:  # the grants of this very position; the past is seen by those of today
-                asked = replace(asked, scope=scope_for(self.workspace, self.reader, db))
-            ranking = rank(db, asked, meaning)
+        """Hits and records of one position, held when model and index are ready: the index follows the views in
+        transactions of its own."""
+        reading = FactReading(self.workspace, self.reader)
+        with reading.held(seen) as held:
+            ranking = rank(held.db, replace(asked, scope=held.scope), meaning)
             remembers = moment == NOW and "fact" in asked.kinds
             return Read(
                 ranking,
-                tuple(with_records(db, ranking.hits, asked.scope, asked.offset + 1)),
-                FactReading(self.workspace, self.reader).remembered(seen, asked.text) if remembers else (),
-                asked.scope.denied,
+                tuple(with_records(held.db, ranking.hits, held.scope, asked.offset + 1)),
+                reading.remembered(held, asked.text) if remembers else (),
+                held.scope.denied,
             )
 
     @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from adapters import recalling
 from adapters.access import Access
+from adapters.fact_reading import FactReading
 from adapters.facts import Facts
 from adapters.indexing import Indexing
 from adapters.ledger import By
@@ -18,6 +20,7 @@ from adapters.recalling import Answer, Recalling
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, open_workspace
 from domain.propose import NewFact
+from projections import fact_queries, links
 from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.crash.soundness import open_session, promote_all
@@ -54,16 +57,18 @@ def search(workspace: Workspace, mode: str, reader: Reader = PERSON, kind: str =
     return Recalling(workspace, reader).search(QUESTION, by, mode=mode, kind=kind)
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, step: str, happens: Callable[[], None]) -> None:
-    """Let something happen, once, just before a step of the search."""
-    real, waiting = getattr(recalling, step), [happens]
+def meanwhile(
+    monkeypatch: pytest.MonkeyPatch, step: str, happens: Callable[[], None], module: ModuleType = recalling
+) -> None:
+    """Let something happen, once, just before a step of the search, or of what else reads."""
+    real, waiting = getattr(module, step), [happens]
 
-    def stepped(*arguments: Any) -> Any:
+    def stepped(*arguments: Any, **named: Any) -> Any:
         while waiting:
             waiting.pop()()
-        return real(*arguments)
+        return real(*arguments, **named)
 
-    monkeypatch.setattr(recalling, step, stepped)
+    monkeypatch.setattr(module, step, stepped)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -121,6 +126,39 @@ def test_what_is_recorded_after_a_domain_was_closed_is_not_shown_by_the_grants_o
     told = {one.content for one in answer.facts}
     assert "who has the rota earns 9000" not in told
     assert bool(answer.denied) == ("the payroll knows who has which rota" not in told), "either before or after"
+
+
+def test_a_list_shows_nothing_that_was_recorded_after_its_domain_was_closed(
+    one: Workspace, other: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = fact(one, "the payroll knows who has which rota", "rota", "payroll")
+
+    def change() -> None:
+        Access(other).set_grant("payroll", "qa", "none", ADA)
+        fact(other, "who has the rota earns 9000", "salary", "payroll")
+        other.caught_up()
+
+    meanwhile(monkeypatch, "list_facts", change, fact_queries)
+    reading = FactReading(one, Reader("agent:q", "qa"))
+    found = reading.list()
+    assert ([one.id for one in found.facts], found.total, found.denied) == ([known], 1, "")
+    assert (reading.list().facts, bool(reading.list().denied)) == ((), True)
+
+
+def test_a_fact_is_shown_with_its_links_as_they_stood_when_it_was_found(
+    one: Workspace, other: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = fact(one, "the owner of the rota is Ada", "rota")
+    secret = fact(one, "9000 a month", "salary", "payroll")
+
+    def change() -> None:
+        Access(other).set_grant("payroll", "qa", "none", ADA)
+        Facts(other).link(shown, secret, "related_to", 1.0, ADA)
+        other.caught_up()
+
+    meanwhile(monkeypatch, "neighbours", change, links)
+    reading = FactReading(one, Reader("agent:q", "qa"))
+    assert reading.get(shown)["links"] == reading.get(shown)["links"] == []
 
 
 def test_what_fails_in_the_middle_leaves_no_transaction_open(one: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
