@@ -13,7 +13,7 @@ from adapters.workspace import Workspace
 from domain.errors import IndexBusy, IndexUnavailable, LedgerDamaged, OtherHistory, ThtError, Unavailable
 from domain.event import Envelope
 from projections.index.compare import compare
-from projections.index.follow import VERSION, other_version, require_own_history
+from projections.index.follow import require_own_history, require_version
 from projections.invariants import broken_invariants
 from projections.loop import Broken, Head, Progress, catch_up
 from projections.refs import FACT, MEMORY, kind_of
@@ -202,11 +202,12 @@ class Health:
                 return
             try:
                 require_own_history(checkpoint, self.workspace.ledger)
+                require_version(checkpoint)
             except OtherHistory as error:
                 yield Finding("index", "checkpoint", error.message, "tht index rebuild")
                 return
-            if checkpoint.version != VERSION:
-                notes.append(f"{NOT_COMPARED}: {other_version(checkpoint)}; tht index rebuild")
+            except IndexUnavailable as error:
+                notes.append(f"{NOT_COMPARED}: {error.message}; {error.hint}")
                 return
             until = max(head, checkpoint.position)  # others may have gone on meanwhile
             catch_up(self.workspace.ledger, scratch, until=until)

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,14 @@ from adapters.ledger_place import is_elsewhere
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
 from projections.index.compare import IndexDrift, compare
-from projections.index.follow import VERSION, catch_up_index, other_version, rebuild_index, require_own_history
+from projections.index.follow import (
+    VERSION,
+    catch_up_index,
+    empty_index,
+    rebuild_index,
+    require_own_history,
+    require_version,
+)
 from projections.index.port import Checkpoint, Embedder, IndexStore, VectorIndex
 from projections.loop import Progress
 
@@ -218,8 +225,8 @@ class Indexing:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
             if (
-                checkpoint.fingerprint != before.fingerprint or checkpoint.version != before.version
-            ):  # rebuilt meanwhile
+                replace(before, position=checkpoint.position, chain=checkpoint.chain) != checkpoint
+            ):  # another's, meanwhile
                 embedder = self._embedder_for(checkpoint)
                 vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
@@ -229,6 +236,9 @@ class Indexing:
                 checkpoint = _completed(index)
             self._made_with = checkpoint
             yield Asked(index, vector, checkpoint, embedder)
+            if self.workspace.config.value("index.collection") and index.checkpoint() is None:
+                # a collection of its own says that it is gone; a part of one is cleared and merely finds nothing
+                raise IndexUnavailable("another process has just rebuilt the index", "try again")
 
     def status(self) -> IndexStatus:
         engine = dict(self.store.describe())
@@ -280,12 +290,7 @@ class Indexing:
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
         """The embedder that the index was made with: the old index answers until one of the new model is complete."""
         embedder = self._configured_as(checkpoint.model) or self.embedder_of(checkpoint.model)
-        if checkpoint.version > VERSION:
-            raise IndexUnavailable(
-                other_version(checkpoint), "use one version of this program on all nodes, or: tht index rebuild"
-            )
-        if checkpoint.version != VERSION:
-            raise IndexUnavailable(other_version(checkpoint), "tht index rebuild")
+        require_version(checkpoint)
         if embedder.fingerprint.key != checkpoint.fingerprint:
             raise IndexUnavailable(f"the index was made with {checkpoint.fingerprint}", "tht index rebuild")
         return embedder
@@ -304,8 +309,7 @@ class Indexing:
             return "the index was never completed: tht index rebuild"
         try:
             require_own_history(checkpoint, self.workspace.ledger)
-            if checkpoint.version != VERSION:
-                return f"{other_version(checkpoint)}: tht index rebuild"
+            require_version(checkpoint)
             if checkpoint.fingerprint != self.embedder.fingerprint.key:
                 return f"the index is of another model ({checkpoint.fingerprint}): tht index rebuild makes it anew"
         except ThtError as error:
@@ -323,26 +327,20 @@ class Indexing:
                 return
         if not make:
             raise IndexUnavailable("there is no index yet", "tht index rebuild")
-        with self.writing(wait):
-            self._begin()
+        with self.writing(wait) as still:
+            self._begin(still)
         with opened.use(self.store) as index:
             if index is None:
                 raise IndexUnavailable("there is no index yet", "tht index rebuild")
             yield index
 
-    def _begin(self) -> None:
+    def _begin(self, still: Callable[[], None]) -> None:
         if (made := self.store.current()) is not None:  # by another, meanwhile
             made.close()
             return
-        fingerprint = self.embedder.fingerprint
-        genesis = self.workspace.ledger.chain_at(0) or ""
-        fresh = self.store.begin(fingerprint.dimension)
-        try:
-            fresh.save_checkpoint(Checkpoint(0, genesis, fingerprint.key, fingerprint.model, VERSION))
-        except BaseException:
-            self.store.discard(fresh)
-            raise
-        self.store.swap(fresh)
+        made_with = self.embedder.fingerprint
+        start = Checkpoint(0, "", made_with.key, made_with.model, VERSION)
+        empty_index(self.workspace.ledger, self.store, start, still=still)
 
 
 def _completed(index: VectorIndex) -> Checkpoint:

@@ -14,8 +14,7 @@ from adapters.indexing import Indexing
 from adapters.locks import alone
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
-from projections.index.follow import VERSION
-from projections.index.port import Checkpoint
+from projections.index.follow import empty_index
 from projections.index.records import readable_texts
 from projections.loop import remove_database
 
@@ -93,13 +92,8 @@ class Purging:
             return
         with index:
             before = index.checkpoint()
-        dimension = int(before.fingerprint.rpartition("/")[2]) if before else 1
-        with indexing.writing():
-            fresh = indexing.store.begin(dimension)
-            if before:
-                genesis = self.workspace.ledger.chain_at(0) or ""
-                fresh.save_checkpoint(Checkpoint(0, genesis, before.fingerprint, before.model, VERSION))
-            indexing.store.swap(fresh)
+        with indexing.writing() as still:
+            empty_index(self.workspace.ledger, indexing.store, before, still=still)
 
     def _forget_vectors(self, indexing: Indexing, *, rebuilt: bool) -> None:
         """After a rebuild the cache keeps what that asked for, and the vectors of every other text that can still be

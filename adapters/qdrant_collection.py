@@ -59,6 +59,11 @@ class Part:
     def bound(self) -> list[FieldCondition]:
         return [is_one_of(name, [value]) for name, value in self.marks.items()]
 
+    def whole(self) -> Filter:
+        from qdrant_client.models import Filter
+
+        return Filter(must=[*self.bound()])
+
 
 class ServerIndex(VectorIndex):
     """A generation by its own name and not by the current one's: what was opened stays what it was through a swap."""
@@ -91,8 +96,17 @@ class ServerIndex(VectorIndex):
         with self._open() as client:
             client.set_payload(self.part.collection, payload, same, wait=True, ordering=WriteOrdering.STRONG)
         if (stands := self.checkpoint()) != checkpoint:
+            if stands is None:
+                self._clear()
             reached = f"at position {stands.position:,}" if stands else "without a checkpoint"
             raise IndexOvertaken(f"another process has written to the index meanwhile: it is {reached}")
+
+    def _clear(self) -> None:
+        """A tenant's generation that was swapped out and cleared takes nothing in again: no text that was erased
+        meanwhile. A collection of its own has gone with all that was in it."""
+        if self.part.marks:
+            with self._open() as client:
+                remove(client, self.part.collection, self.part.whole())
 
     def upsert(self, points: Sequence[Point]) -> None:
         self._put(points, {}, None)
@@ -179,12 +193,12 @@ class ServerIndex(VectorIndex):
             )
 
     def _delete(self, refs: Sequence[str], before: int | None) -> None:
-        from qdrant_client.models import Filter, FilterSelector, WriteOrdering
+        from qdrant_client.models import Filter
 
         spared = [] if before is None else [_state(gte=before)]
-        chosen = FilterSelector(filter=Filter(must=[*self.part.bound(), is_one_of("ref", refs)], must_not=[*spared]))
+        chosen = Filter(must=[*self.part.bound(), is_one_of("ref", refs)], must_not=[*spared])
         with self._open() as client:
-            client.delete(self.part.collection, chosen, wait=True, ordering=WriteOrdering.STRONG)
+            remove(client, self.part.collection, chosen)
 
     def _filter(self, within: Within) -> Filter:
         from qdrant_client.models import Filter
@@ -252,6 +266,13 @@ def index_fields(client: QdrantClient, name: str, *, by_tenants: bool = False) -
     for keyword in (*INDEXED_FIELDS, CHAIN, *((GENERATION, CURRENT) if by_tenants else ())):
         client.create_payload_index(name, keyword, PayloadSchemaType.KEYWORD, wait=True)
     client.create_payload_index(name, STATE, PayloadSchemaType.INTEGER, wait=True)
+
+
+def remove(client: QdrantClient, collection: str, chosen: Filter) -> None:
+    """Delete the points that are chosen, in one order among replicas, and wait until they are."""
+    from qdrant_client.models import FilterSelector, WriteOrdering
+
+    client.delete(collection, FilterSelector(filter=chosen), wait=True, ordering=WriteOrdering.STRONG)
 
 
 def is_one_of(field_name: str, values: Sequence[str]) -> FieldCondition:

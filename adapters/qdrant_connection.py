@@ -70,7 +70,11 @@ class Way:
             return self._given
         if self._made is None:
             client = connect(self._url, self._api_key, self._timeout)
-            _require_conditions(client, self.where)
+            try:
+                _require_conditions(client, self.where)
+            except BaseException:  # or each search while the server is away would leave a pool of connections behind
+                client.close()
+                raise
             self._made = client
         return self._made
 
@@ -118,6 +122,8 @@ def _unavailable(where: str, problem: Exception) -> IndexUnavailable:
     hint = f"is Qdrant running at {where}? tht doctor says more; without it: tht config unset index.url"
     if status in (401, 403):
         hint = "the server refused the API key"
-    elif status in (400, 404) or isinstance(problem, ValueError):  # a dimension or a collection that is not there
+    elif status == 404:  # a collection that is not there: swapped out a moment ago, or lost
+        hint = f"if another has just rebuilt the index, try again; else: {REBUILD}"
+    elif status == 400 or isinstance(problem, ValueError):  # another dimension
         hint = REBUILD
     return IndexUnavailable(f"the vector index at {where} failed: {reason}", hint)

@@ -27,6 +27,7 @@ from adapters.qdrant_collection import (
     new_generation,
     number_of,
     overtaken_by,
+    remove,
 )
 from adapters.qdrant_connection import Way, is_local
 from adapters.qdrant_server import require_name
@@ -93,7 +94,7 @@ class TenantStore(IndexStore):
             ):  # else another was swapped in since `begin`
                 self._point_to(client, part, old)
             if (seen := self._pointer(client)) is None or self._part(seen) != part:
-                self._remove(client, part)
+                remove(client, part.collection, part.whole())
                 raise overtaken_by(seen.generation if seen else None)
             self._clear(client, seen)
 
@@ -101,7 +102,7 @@ class TenantStore(IndexStore):
         part = self._own(fresh)
         fresh.close()
         with self._way.open() as client:
-            self._remove(client, part)
+            remove(client, part.collection, part.whole())
 
     def describe(self) -> Mapping[str, str]:
         """A server that does not answer is described as such, not raised: doctor and status show it."""
@@ -192,15 +193,4 @@ class TenantStore(IndexStore):
 
     def _clear(self, client: QdrantClient, pointer: Pointer | None) -> None:
         for name in self._names(client):
-            self._delete(client, name, self._leftovers(name, pointer))
-
-    def _remove(self, client: QdrantClient, part: Part) -> None:
-        from qdrant_client.models import Filter
-
-        self._delete(client, part.collection, Filter(must=[*part.bound()]))
-
-    @staticmethod
-    def _delete(client: QdrantClient, collection: str, chosen: Filter) -> None:
-        from qdrant_client.models import FilterSelector, WriteOrdering
-
-        client.delete(collection, FilterSelector(filter=chosen), wait=True, ordering=WriteOrdering.STRONG)
+            remove(client, name, self._leftovers(name, pointer))

@@ -110,6 +110,16 @@ def cut_connections(url: str = "", application: str = "tht") -> int:
         return len(found.fetchall())
 
 
+def cut_turns(url: str) -> int:
+    """End the sessions of a database that hold a turn to write to the index, as the network might; how many."""
+    with connect(url) as db:
+        found = db.execute(
+            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name LIKE 'tht index%' AND datname = current_database()"""
+        )
+        return len(found.fetchall())
+
+
 def _hold() -> None:
     with tempfile.TemporaryDirectory(prefix="tht-postgres-") as folder:
         os.chmod(folder, 0o755)  # as root, the server runs as somebody else

@@ -72,8 +72,7 @@ def compare(db: sqlite3.Connection, index: VectorIndex) -> IndexDrift:
 
 def _hears(index: VectorIndex, checkpoint: Checkpoint) -> bool:
     """Whether a search finds anything: an engine may open damaged vectors without complaint and find nothing."""
-    dimension = int(checkpoint.fingerprint.rpartition("/")[2])
-    return bool(index.search([1.0] * dimension, Within(), limit=1))
+    return bool(index.search([1.0] * checkpoint.dimension, Within(), limit=1))
 
 
 def _sorted(refs: Iterable[str]) -> tuple[str, ...]:

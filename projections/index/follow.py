@@ -11,8 +11,8 @@ begun, so that what both have written is written again.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 
@@ -40,9 +40,14 @@ def require_own_history(checkpoint: Checkpoint, ledger: LedgerReader) -> None:
         raise OtherHistory(f"the index follows another history at position {checkpoint.position}", MEND)
 
 
-def other_version(checkpoint: Checkpoint) -> str:
-    """What there is to say of an index that another version of this program made."""
-    return f"the index is of version {checkpoint.version}, and this program makes version {VERSION}"
+def require_version(checkpoint: Checkpoint) -> None:
+    """IndexUnavailable for an index that another version of this program made."""
+    if checkpoint.version != VERSION:
+        newer = "use one version of this program on all nodes, or: " if checkpoint.version > VERSION else ""
+        raise IndexUnavailable(
+            f"the index is of version {checkpoint.version}, and this program makes version {VERSION}",
+            f"{newer}tht index rebuild",
+        )
 
 
 def catch_up_index(
@@ -154,8 +159,7 @@ def rebuild_index(
     fingerprint = embedder.fingerprint
     total = sum(1 for _ in records.live_hashes(db))
     waiting = records.live(db)
-    fresh = store.begin(fingerprint.dimension)
-    try:
+    with _generation(store, fingerprint.dimension) as fresh:
         done = 0
         while batch := list(islice(waiting, REBUILD_BATCH)):
             points = points_of(batch, embedder)
@@ -172,8 +176,29 @@ def rebuild_index(
             raise IndexUnavailable(f"the new index does not equal the views: {drift}", "the old one stays in place")
         count = fresh.count()
         still()
+    return count
+
+
+def empty_index(
+    ledger: LedgerReader, store: IndexStore, made_with: Checkpoint | None, *, still: Callable[[], None]
+) -> None:
+    """A new generation that holds nothing, at position 0, swapped in to be caught up. `made_with`: whose embedder it is
+    for; None, where nobody knows, leaves it without a checkpoint, to be made anew."""
+    with _generation(store, made_with.dimension if made_with else 1) as fresh:
+        if made_with:
+            genesis = ledger.chain_at(0) or ""
+            fresh.save_checkpoint(replace(made_with, position=0, chain=genesis, version=VERSION))
+        still()
+
+
+@contextmanager
+def _generation(store: IndexStore, dimension: int) -> Iterator[VectorIndex]:
+    """One beside the current one, swapped in when it is filled, else discarded."""
+    fresh = store.begin(dimension)
+    try:
+        yield fresh
     except BaseException:
-        store.discard(fresh)
+        with suppress(IndexUnavailable):  # then the next `begin` removes it; what is told is why this one failed
+            store.discard(fresh)
         raise
     store.swap(fresh)
-    return count

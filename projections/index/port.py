@@ -106,6 +106,11 @@ class Checkpoint:
     model: str  # Fingerprint.model
     version: int  # version of the index projection
 
+    @property
+    def dimension(self) -> int:
+        """Of its vectors, with which the fingerprint ends."""
+        return int(self.fingerprint.rpartition("/")[2])
+
 
 class VectorIndex(ABC):
     """One generation of the index. Cosine. Points are durable when the checkpoint saved after them is."""

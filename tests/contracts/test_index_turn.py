@@ -16,7 +16,7 @@ import pytest
 
 from adapters.index_turn import FileTurn, IndexTurn, PostgresTurn
 from domain.errors import IndexBusy
-from tests.postgres import connect, new_database
+from tests.postgres import connect, cut_turns, new_database
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -111,15 +111,6 @@ def test_it_is_given_back_when_what_is_done_in_it_fails(make: Make) -> None:
 # -- PostgreSQL --------------------------------------------------------------------------------------------------------
 
 
-def cut(url: str) -> int:
-    with connect(url) as db:
-        found = db.execute(
-            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE application_name LIKE 'tht index%' AND datname = current_database()"""
-        )
-        return len(found.fetchall())
-
-
 def test_who_is_refused_is_told_who_has_it(database: str) -> None:
     turn = PostgresTurn(database, "a")
     with turn.taken(0.0), pytest.raises(IndexBusy) as busy, PostgresTurn(database, "a").taken(0.0):
@@ -130,7 +121,7 @@ def test_who_is_refused_is_told_who_has_it(database: str) -> None:
 def test_whose_connection_is_cut_finds_out_before_it_writes_and_another_takes_over(database: str) -> None:
     with PostgresTurn(database, "a").taken(0.0) as still:
         still()
-        assert cut(database) == 1
+        assert cut_turns(database) == 1
         with PostgresTurn(database, "a").taken(10.0) as others:
             with pytest.raises(IndexBusy, match="is lost"):
                 still()

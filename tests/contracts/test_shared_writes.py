@@ -356,7 +356,7 @@ def test_writes_carry_their_condition_and_are_ordered_among_replicas() -> None:
         with pytest.raises(IndexOvertaken):
             index.save_checkpoint(SECOND, after=FIRST)
         store.close()
-    (put, points), (clear, cleared), (move, moved), (read, _) = asked[-4:]
+    (put, points), (clear, cleared), (move, moved), (read, _), (empty, emptied) = asked[-5:]
     assert put.endswith("/points?wait=true&ordering=strong")
     assert points["update_filter"] == {"must_not": [{"key": "state_at", "range": {"gt": 7.0}}]}
     assert clear.endswith("/points/delete?wait=true&ordering=strong")
@@ -365,14 +365,21 @@ def test_writes_carry_their_condition_and_are_ordered_among_replicas() -> None:
     assert move.endswith("/points/payload?wait=true&ordering=strong")
     assert moved["filter"]["must"][1] == {"key": "checkpoint.chain", "match": {"any": [FIRST.chain]}}
     assert read.endswith("/points?consistency=majority")
+    assert empty.endswith("/points/delete?wait=true&ordering=strong")
+    assert [one["key"] for one in emptied["filter"]["must"]] == ["tenant", "generation"]
 
 
-def test_a_server_that_cannot_write_under_a_condition_is_refused() -> None:
-    """It would write without looking, and nobody would know."""
+def test_a_server_that_cannot_write_under_a_condition_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would write without looking, and nobody would know. The client made for it is given back each time."""
+    closed: list[QdrantClient] = []
+    close = QdrantClient.close
+    monkeypatch.setattr(QdrantClient, "close", lambda self: closed.append(self) or close(self))
     with recorded("1.15.5") as (url, asked):
         store = ServerStore("tht-test", url=url)
-        with pytest.raises(IndexUnavailable, match=r"1\.15\.5") as refused:
-            store.begin(4)
+        for _ in range(2):
+            with pytest.raises(IndexUnavailable, match=r"1\.15\.5") as refused:
+                store.begin(4)
         assert "1.16" in refused.value.hint
+        assert len({id(one) for one in closed}) == 2
         store.close()
-    assert [path for path, _ in asked] == ["GET /"]
+    assert {path for path, _ in asked} == {"GET /"}

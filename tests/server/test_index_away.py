@@ -75,6 +75,23 @@ def test_cut_off_in_the_middle_it_goes_on_from_the_last_batch(shared: Node, line
     assert_index_follows(one)
 
 
+def test_a_rebuild_that_is_stopped_while_the_server_is_away_ends_by_what_stopped_it(shared: Node, line: Line) -> None:
+    """What it had begun cannot be removed then: the next one does."""
+    one = shared("one")
+    fact(one, 1)
+
+    def stopped(done: int, total: int) -> None:
+        line.is_cut = True
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Indexing(one).rebuild(stopped)
+    line.is_cut = False
+    Indexing(one).rebuild()
+    assert Indexing(one).store.describe()["leftovers"] == "none"
+    assert_index_follows(one)
+
+
 def test_back_and_empty_it_is_filled_again_from_the_cache_and_says_how_far_it_is(shared: Node, line: Line) -> None:
     one, other = shared("one"), shared("other")
     known = [fact(one, number) for number in range(3)]

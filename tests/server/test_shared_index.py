@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.erasing import Erasing
 from adapters.facts import Facts
 from adapters.indexing import Indexing
 from adapters.serving.feed import Feed
@@ -19,11 +20,15 @@ from adapters.serving.pool import Pool
 from adapters.workspace import Workspace, open_workspace
 from domain.errors import IndexBusy, IndexUnavailable
 from projections.index.follow import BATCH, VERSION
-from tests.crash.soundness import CODER, assert_index_follows
-from tests.postgres import connect
+from tests.crash.soundness import ADA, CODER, assert_index_follows
+from tests.postgres import cut_turns
 from tests.server.shared_qdrant import Line, fact, position, search
 
 Node = Callable[[str], Workspace]
+
+
+def ledger_of(workspace: Workspace) -> str:
+    return str(workspace.config.value("ledger.url"))
 
 
 # -- one writer, many readers ------------------------------------------------------------------------------------------
@@ -67,6 +72,38 @@ def test_while_the_first_index_is_being_made_others_search_by_words(shared: Node
     assert "another process writes to the index" in answer.notice
     assert line.collections() == []
     assert search(other, 1).voices["vector"] == "ran"
+
+
+def test_a_search_whose_index_is_swapped_under_it_says_that_it_went_without(shared: Node, line: Line) -> None:
+    """A part of a shared collection is cleared then, and would have found nothing without a word."""
+    one, other = shared("one"), shared("other")
+    known = [fact(one, number) for number in range(3)]
+    Indexing(one).catch_up()
+    line.before["query_points"] = lambda: Indexing(other).rebuild() and None
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"].partition(":")[0]) == (known[1], "unavailable")
+    assert "try again" in answer.notice or "not found" in answer.notice  # local mode has no status 404
+    answer = search(one, 1)
+    assert (answer.hits[0].id, answer.voices["vector"], answer.notice) == (known[1], "ran", "")
+
+
+def test_a_late_writer_leaves_nothing_of_an_erased_text_behind(shared: Node, line: Line) -> None:
+    """The erasure has swapped and cleared the generation that it goes on writing into."""
+    one, other = shared("one"), shared("other")
+    Indexing(one).catch_up()
+    kept, gone = fact(one, 1), fact(one, 2)
+
+    def meanwhile() -> None:
+        assert cut_turns(ledger_of(one)) == 1
+        Erasing(other).erase((gone,), ADA)
+
+    line.before["upsert"] = meanwhile
+    with pytest.raises(IndexUnavailable):
+        Indexing(one).catch_up()
+    held = [point.payload or {} for points in line.snapshot().values() for point in points]
+    assert [payload["ref"] for payload in held if "ref" in payload] == [f"fact:{kept}"]
+    assert Indexing(one).store.describe()["leftovers"] == "none"
+    assert_index_follows(one)
 
 
 def test_a_command_that_writes_is_told_who_does(shared: Node) -> None:
@@ -165,16 +202,6 @@ def test_nodes_that_write_and_follow_all_at_once_make_one_true_index(shared: Nod
 # -- a writer that lost its turn ---------------------------------------------------------------------------------------
 
 
-def cut_turns(workspace: Workspace) -> int:
-    """End the sessions that hold a turn, as the network might."""
-    with connect(str(workspace.config.value("ledger.url"))) as db:
-        found = db.execute(
-            """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE application_name LIKE 'tht index%' AND datname = current_database()"""
-        )
-        return len(found.fetchall())
-
-
 WRITES = ("upsert", "delete", "set_payload")  # in this order: points, what they leave behind, the checkpoint
 
 
@@ -187,7 +214,7 @@ def test_a_writer_that_was_held_up_and_overtaken_spoils_nothing(shared: Node, li
     done: list[int] = []
 
     def meanwhile() -> None:
-        assert cut_turns(one) == 1
+        assert cut_turns(ledger_of(one)) == 1
         Facts(other).retire(gone, CODER)
         new = fact(other, 2, "Gate 2 is walled up")
         Facts(other).supersede(changed, new, CODER)
@@ -211,7 +238,7 @@ def test_two_that_write_the_same_state_do_each_other_no_harm(shared: Node, line:
     Facts(one).retire(fact(one, 1), CODER)
 
     def meanwhile() -> None:
-        assert cut_turns(one) == 1
+        assert cut_turns(ledger_of(one)) == 1
         assert Indexing(other).catch_up().position == position(one)
 
     line.before[held_up_before] = meanwhile
@@ -224,7 +251,7 @@ def test_a_search_that_loses_its_turn_answers_all_the_same(shared: Node, line: L
     one = shared("one")
     Indexing(one).catch_up()
     known = [fact(one, number) for number in range(BATCH + 3)]
-    line.before["set_payload"] = lambda: cut_turns(one) and None
+    line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
     answer = search(one, 3)
     assert (answer.hits[0].id, answer.voices["vector"]) == (known[3], "ran")
     assert 0 < answer.index_position < position(one)
@@ -236,7 +263,7 @@ def test_many_batches_are_given_up_at_the_first_after_the_turn_was_lost(shared: 
     Indexing(one).catch_up()
     for number in range(BATCH + 3):
         fact(one, number)
-    line.before["set_payload"] = lambda: cut_turns(one) and None
+    line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
     with pytest.raises(IndexBusy, match="is lost"):
         Indexing(one).catch_up()
     assert 0 < Indexing(other).reached() < position(one), "what was written before is kept"
