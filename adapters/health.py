@@ -212,6 +212,12 @@ class Health:
             until = max(head, checkpoint.position)  # others may have gone on meanwhile
             catch_up(self.workspace.ledger, scratch, until=until)
             drift = compare(scratch.db, index)
+            if index.checkpoint() is None:
+                notes.append(f"{NOT_COMPARED}: another process has rebuilt it meanwhile; try again")
+                return
+        if drift.found:
+            catch_up(self.workspace.ledger, scratch, until=self.workspace.ledger.head().position)
+            drift = drift.but_for(scratch.db, until)
         if drift.behind:
             waiting = f"waiting for it: {_counted(drift.behind)}"
             notes.append(f"the index is at {checkpoint.position:,} of {head:,}; {waiting}")

@@ -224,9 +224,8 @@ class Indexing:
         with self._open(wait=0.0) as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
-            if (
-                replace(before, position=checkpoint.position, chain=checkpoint.chain) != checkpoint
-            ):  # another's, meanwhile
+            made_anew = replace(before, position=checkpoint.position, chain=checkpoint.chain) != checkpoint
+            if made_anew:
                 embedder = self._embedder_for(checkpoint)
                 vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
@@ -246,7 +245,9 @@ class Indexing:
         try:
             with self._open(make=False) as index:
                 checkpoint = index.checkpoint()
-                drift = compare(self.workspace.caught_up(), index)
+                with self.workspace.snapshot() as (db, position):
+                    drift = compare(db, index)
+                drift = drift.but_for(self.workspace.caught_up(), position)
                 return IndexStatus(engine, checkpoint, drift, model, self._problem(checkpoint))
         except Unavailable as error:
             return IndexStatus(engine, None, None, model, f"{error.message}; {error.hint}".rstrip("; "))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from projections.index import records
 from projections.index.port import Checkpoint, VectorIndex, Within
 from projections.refs import FACT, MEMORY, kind_of
 
+DIFFERENT = ("missing", "stale", "orphan")
 PLURAL = {MEMORY: "memories", FACT: "facts"}
 
 
@@ -34,6 +35,13 @@ class IndexDrift:
     def found(self) -> bool:
         return bool(self.missing or self.stale or self.orphan or self.deaf)
 
+    def but_for(self, db: sqlite3.Connection, position: int) -> IndexDrift:
+        """Without what has changed after a position, where the views stood that were compared: another process may have
+        written it to the index while that was read. `db`: the views at the head since."""
+        later = frozenset(ref for ref, _ in records.changed_since(db, position))
+        left = {name: tuple(ref for ref in getattr(self, name) if ref not in later) for name in DIFFERENT}
+        return replace(self, **left, behind=_sorted(later.union(self.behind)))
+
     @property
     def coverage(self) -> dict[str, object]:
         """As JSON: in all, and for `memories` and `facts`."""
@@ -43,7 +51,7 @@ class IndexDrift:
     def __str__(self) -> str:
         if self.deaf:
             return "it holds points that no search finds"
-        parts = (("missing", self.missing), ("stale", self.stale), ("orphan", self.orphan))
+        parts = ((word, getattr(self, word)) for word in DIFFERENT)
         return "; ".join(f"{word}: {', '.join(refs[:5])}" for word, refs in parts if refs)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from adapters.erasing import Erasing
 from adapters.facts import Facts
+from adapters.health import Health
 from adapters.indexing import Indexing
 from adapters.serving.feed import Feed
 from adapters.serving.follow import Following
@@ -197,6 +198,40 @@ def test_nodes_that_write_and_follow_all_at_once_make_one_true_index(shared: Nod
         thread.join(120)
     assert failures == []
     assert_index_follows(nodes[0])
+
+
+def test_what_another_writes_while_the_index_is_compared_is_no_drift(shared: Node, line: Line) -> None:
+    one, other = shared("one"), shared("other")
+    gone, changed = fact(one, 1), fact(one, 2)
+    Indexing(one).catch_up()
+
+    def meanwhile() -> None:
+        Facts(other).retire(gone, CODER)
+        Facts(other).supersede(changed, fact(other, 2, "Gate 2 is walled up"), CODER)
+        Indexing(other).catch_up()
+
+    line.before["scroll"] = meanwhile
+    assert Health(one).verify_index().findings == ()
+    gone, changed = fact(one, 3), fact(one, 4)
+    Indexing(one).catch_up()
+    line.before["scroll"] = meanwhile
+    drift = Indexing(one).status().drift
+    assert drift is not None
+    assert not drift.found, drift
+    lost = fact(one, 5)
+    Indexing(one).catch_up()
+    with one.open_index.use(Indexing(one).store) as index:
+        assert index is not None
+        index.delete_refs([f"fact:{lost}"])
+    assert Health(one).verify_index().findings != (), "what nobody has changed since is drift as ever"
+
+
+def test_an_index_that_is_swapped_while_it_is_compared_is_not_compared(shared: Node, line: Line) -> None:
+    one, other = shared("one"), shared("other")
+    fact(one, 1)
+    Indexing(one).catch_up()
+    line.before["scroll"] = lambda: Indexing(other).rebuild() and None
+    assert not Health(one).verify().findings
 
 
 # -- a writer that lost its turn ---------------------------------------------------------------------------------------
