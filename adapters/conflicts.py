@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.facts import Facts
-from adapters.knowledge import require_human, scope_for
+from adapters.knowledge import require_human, seen_by
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.topic_draft import TopicDraft
@@ -116,21 +116,20 @@ class Conflicts:
         self, reader: Reader, *, state: str = "open", limit: int = -1, offset: int = 0
     ) -> tuple[list[ConflictRow], int, str]:
         """Conflicts that the reader may see, how many in all, and the notice when something is closed to them."""
-        scope = scope_for(self.workspace, reader)
-        found, total = conflicts.list_conflicts(self.workspace.file.db, scope, state=state, limit=limit, offset=offset)
-        return found, total, scope.denied
+        with seen_by(self.workspace, reader) as (db, scope):
+            found, total = conflicts.list_conflicts(db, scope, state=state, limit=limit, offset=offset)
+            return found, total, scope.denied
 
     def get(self, conflict_id: str, reader: Reader) -> dict[str, Any]:
         """A conflict with both facts side by side. AccessDenied when one is closed to the reader."""
-        scope = scope_for(self.workspace, reader)
-        db = self.workspace.file.db
-        row = conflicts.find_conflict(db, conflict_id)
-        if row is None:
-            raise UnknownConflict(f"there is no conflict {conflict_id!r}")
-        facts = [fact for fact in (fact_queries.find_fact(db, one) for one in row.facts) if fact]
-        for fact in facts:
-            scope.require(fact.domain)
-        return row.as_json() | {"facts": [fact.as_json() for fact in facts]}
+        with seen_by(self.workspace, reader) as (db, scope):
+            row = conflicts.find_conflict(db, conflict_id)
+            if row is None:
+                raise UnknownConflict(f"there is no conflict {conflict_id!r}")
+            facts = [fact for fact in (fact_queries.find_fact(db, one) for one in row.facts) if fact]
+            for fact in facts:
+                scope.require(fact.domain)
+            return row.as_json() | {"facts": [fact.as_json() for fact in fact_queries.as_seen(db, facts, scope)]}
 
     # -- parts
 

@@ -120,7 +120,7 @@ class FactReading:
 
     def row(self, fact_id: str, moment: Moment = NOW) -> FactRow:
         with self.seen(moment) as seen:
-            return self._fact(seen, fact_id)
+            return fact_queries.as_seen(seen.db, [self._fact(seen, fact_id)], seen.scope)[0]
 
     def list(self, moment: Moment = NOW, *, repo: str = "", limit: int = -1, offset: int = 0, **wanted: str) -> Found:
         """Facts in the order in which they were proposed; of one domain, or of one repository."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from adapters.ledger import By, Draft
@@ -23,6 +24,13 @@ def scope_for(workspace: Workspace, reader: Reader, db: sqlite3.Connection | Non
     """What the reader may see, now or in the views of another moment."""
     db = workspace.caught_up() if db is None else db
     return scope_of(db, reader, workspace.config.value("access.default"))
+
+
+@contextmanager
+def seen_by(workspace: Workspace, reader: Reader) -> Iterator[tuple[sqlite3.Connection, Scope]]:
+    """The views and what of them the reader may see, held at one position: nothing is closed, and then shown."""
+    with workspace.snapshot() as (db, _):
+        yield db, scope_for(workspace, reader, db)
 
 
 def require_whole(workspace: Workspace, reader: Reader, what: str) -> None:

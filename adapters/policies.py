@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.knowledge import load_domain, named_domain, scope_for
+from adapters.knowledge import load_domain, named_domain, scope_for, seen_by
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
@@ -21,7 +22,6 @@ from domain.promotion import Reviewer
 from projections import fact_queries, policies
 from projections.policies import Load, PolicyRow, Step
 from projections.scope import Reader, Scope
-from projections.view import ViewsFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,27 +153,23 @@ class Policies:
 
         AccessDenied for a domain that is closed to them. `at`: as it was at a position, under today's grants.
         """
-        scope = scope_for(self.workspace, reader)
-        name = named_domain(self.workspace, domain, repo, scope).id if domain else ""
-        if name:
-            scope.require(name)
-        with self._seen(at) as file:
-            found, total = policies.list_policies(
-                file.db, scope, status=status, domain=name, limit=limit, offset=offset
-            )
-            active = policies.active_policies(file.db, scope)
+        name = named_domain(self.workspace, domain, repo, scope_for(self.workspace, reader)).id if domain else ""
+        with self._seen(reader, at) as (db, scope):
+            if name:
+                scope.require(name)
+            found, total = policies.list_policies(db, scope, status=status, domain=name, limit=limit, offset=offset)
+            active = policies.active_policies(db, scope)
         return Listed(tuple(found), total, policies.load_of(active, self._budget), scope.denied)
 
     def get(self, reader: Reader, policy_id: str, *, at: int | None = None) -> Shown:
         """One policy with its history. UnknownPolicy; AccessDenied where its domain is closed to the reader."""
-        scope = scope_for(self.workspace, reader)
-        with self._seen(at) as file:
-            found = policies.find_policy(file.db, policy_id)
+        with self._seen(reader, at) as (db, scope):
+            found = policies.find_policy(db, policy_id)
             if found is None:
                 raise UnknownPolicy(f"there is no policy {policy_id!r}")
             scope.require(found.domain)
-            (found,) = policies.as_seen(file.db, [found], scope)
-            return Shown(found, tuple(policies.history(file.db, policy_id)))
+            (found,) = policies.as_seen(db, [found], scope)
+            return Shown(found, tuple(policies.history(db, policy_id)))
 
     # -- parts
 
@@ -182,13 +178,14 @@ class Policies:
         return int(self.workspace.config.value("policy.budget"))
 
     @contextmanager
-    def _seen(self, at: int | None) -> Iterator[ViewsFile]:
+    def _seen(self, reader: Reader, at: int | None) -> Iterator[tuple[sqlite3.Connection, Scope]]:
         if at is None:
-            self.workspace.caught_up()
-            yield self.workspace.file
+            with seen_by(self.workspace, reader) as seen:
+                yield seen
             return
+        scope = scope_for(self.workspace, reader)
         with self.workspace.as_of(at) as past:
-            yield past
+            yield past.db, scope
 
     def _scope(self, by: By) -> Scope:
         return scope_for(self.workspace, Reader(by.actor, by.role))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adapters.fact_reading import log_shown
-from adapters.knowledge import curves, named_repo, scope_for
+from adapters.knowledge import curves, named_repo, scope_for, seen_by
 from adapters.ledger import By
 from adapters.workspace import Workspace
 from domain.event import iso_utc
@@ -19,18 +19,19 @@ def preamble(workspace: Workspace, task: str, by: By, *, repo: str = "") -> Prea
     """
     accept_text(task, "the task")
     reader = Reader(by.actor, by.role)
-    granted = scope_for(workspace, reader)
-    scope = everything(by.actor) if workspace.config.value("access.preamble") == "open" else granted
-    return assemble(
-        workspace.file.db,
-        reader,
-        scope,
-        task,
-        at=iso_utc(workspace.clock()),
-        budget=int(workspace.config.value("policy.budget")),
-        repo=named_repo(workspace, repo, scope),
-        curves=curves(workspace),
-    )
+    asked, whole = everything(by.actor), workspace.config.value("access.preamble") == "open"
+    slug = named_repo(workspace, repo, asked if whole else scope_for(workspace, reader))
+    with seen_by(workspace, reader) as (db, granted):
+        return assemble(
+            db,
+            reader,
+            asked if whole else granted,
+            task,
+            at=iso_utc(workspace.clock()),
+            budget=int(workspace.config.value("policy.budget")),
+            repo=slug,
+            curves=curves(workspace),
+        )
 
 
 def record_shown(workspace: Workspace, by: By, made: Preamble) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from adapters.conflicts import STATES, Conflicts
 from adapters.fact_reading import FactReading
-from adapters.knowledge import scope_for
+from adapters.knowledge import seen_by
 from adapters.web.addresses import fact_url, paging, settings_url
 from adapters.web.facts_page import settings_frame
 from adapters.web.visit import Moved, Notice, Page, PageRoute, Visit
@@ -73,8 +73,8 @@ def resolve(visit: Visit) -> Moved:
 
 def show_beliefs(visit: Visit) -> Page:
     frame = settings_frame(visit, "beliefs")
-    scope = scope_for(visit.workspace, visit.reader)
-    found = beliefs.list_beliefs(visit.workspace.file.db, scope)
+    with seen_by(visit.workspace, visit.reader) as (db, scope):
+        found = beliefs.list_beliefs(db, scope)
     offset = visit.offset()
     page = found[offset : offset + visit.size]
     path = settings_url(visit.workspace.name, "beliefs")

@@ -10,17 +10,21 @@ from typing import Any
 
 import pytest
 
+import adapters.preamble
 from adapters import recalling
 from adapters.access import Access
+from adapters.conflicts import Conflicts
 from adapters.fact_reading import FactReading
 from adapters.facts import Facts
 from adapters.indexing import Indexing
 from adapters.ledger import By
+from adapters.policies import Policies
+from adapters.preamble import preamble
 from adapters.recalling import Answer, Recalling
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, open_workspace
 from domain.propose import NewFact
-from projections import fact_queries, links
+from projections import conflicts, fact_queries, links, policies
 from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.crash.soundness import open_session, promote_all
@@ -159,6 +163,37 @@ def test_a_fact_is_shown_with_its_links_as_they_stood_when_it_was_found(
     meanwhile(monkeypatch, "neighbours", change, links)
     reading = FactReading(one, Reader("agent:q", "qa"))
     assert reading.get(shown)["links"] == reading.get(shown)["links"] == []
+
+
+QA = Reader("agent:q", "qa")
+READINGS: dict[str, tuple[ModuleType, str, Callable[[Workspace], object]]] = {
+    "policies": (policies, "list_policies", lambda one: Policies(one).list(QA).policies),
+    "conflicts": (conflicts, "list_conflicts", lambda one: Conflicts(one).list(QA, state="")[0]),
+    "preamble": (
+        adapters.preamble,
+        "assemble",
+        lambda one: preamble(one, f"{QUESTION} today", By(QA.actor, QA.role)).text,
+    ),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_nothing_is_shown_of_a_domain_that_was_closed_before_it_was_recorded(
+    one: Workspace, other: Workspace, monkeypatch: pytest.MonkeyPatch, reading: str
+) -> None:
+    module, step, read = READINGS[reading]
+    fact(one, "the payroll knows who has which rota", "rota", "payroll")
+    nothing = read(one)
+
+    def change() -> None:
+        Access(other).set_grant("payroll", "qa", "none", ADA)
+        fact(other, "the payer of the rota is Ada", "salary", "payroll")
+        fact(other, "the payer of the rota is Bo", "salary", "payroll")
+        Policies(other).propose("payroll", "who has the rota earns more", ADA)
+        other.caught_up()
+
+    meanwhile(monkeypatch, step, change, module)
+    assert read(one) == nothing
 
 
 def test_what_fails_in_the_middle_leaves_no_transaction_open(one: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,9 @@ def test_no_id_of_a_closed_fact_is_told_by_what_names_it(tht: Tht, closed: dict[
     tht.json("fact", "supersede", closed["open"], "--by", closed["linked"], *ADA)
     derived = ("--domain", "rota", "--from", closed["later"], *ADA)
     policy = str(tht.json("policy", "propose", "Read the rota before you sail.", *derived)["policy_id"])
+    against = ("--domain", "rota", "--topic", "t", "--on-conflict", "keep_both", *ADA)
+    met = tht.json("fact", "propose", "the rota does not follow the pay", *against)["conflicts"]
+    conflict = str(met[0]["id"])
     for command in (
         ("fact", "list", "--status", "all"),
         ("fact", "show", closed["open"]),
@@ -210,6 +213,7 @@ def test_no_id_of_a_closed_fact_is_told_by_what_names_it(tht: Tht, closed: dict[
         ("fact", "search", "rota pay", "--mode", "keyword"),
         ("policy", "list"),
         ("policy", "show", policy),
+        ("conflicts", "show", conflict),
     ):
         told = texts(tht.json(*command, *QA))
         assert not [name for name in ("later", "linked") if closed[name] in told], (command, told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from adapters.conflicts import STATES, Conflicts
-from adapters.knowledge import scope_for
+from adapters.knowledge import seen_by
 from adapters.known import Known
 from adapters.serving.rpc_method import Call, Changing, Id, Method, Paged, Params, Text, page, recorded
 from adapters.serving.rpc_methods.facts import Watch, watching
@@ -68,9 +68,9 @@ def reopen(call: Call, params: Change) -> dict[str, Any]:
 
 
 def believed(call: Call, params: Paged) -> dict[str, Any]:
-    scope, size = scope_for(call.workspace, call.reader), call.size(params)
-    found = beliefs.list_beliefs(call.workspace.file.db, scope)
-    shown = found[params.offset : params.offset + size]
+    with seen_by(call.workspace, call.reader) as (db, scope):
+        found = beliefs.list_beliefs(db, scope)
+    shown = found[params.offset : params.offset + call.size(params)]
     told = {"beliefs": [one.as_json() for one in shown], "denied": scope.denied or None}
     return told | page(params, len(shown), len(found))
 
