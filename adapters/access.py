@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from adapters.knowledge import configured_roles, known_roles, named_domain, named_repo, require_human, scope_for
+from adapters.knowledge import (
+    configured_roles,
+    known_roles,
+    named_domain,
+    named_repo,
+    require_human,
+    scope_for,
+    seen_by,
+)
 from adapters.ledger import By, Committed, Draft
 from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
@@ -138,9 +146,9 @@ class Access:
 
     def domains(self, reader: Reader, *, repo: str = "") -> Domains:
         """The domains that the reader sees, those of a repository first."""
-        scope = self._scope(reader)
-        found = [row for row in access.domains(self.workspace.file.db) if scope.sees(row.id)]
-        own = named_repo(self.workspace, repo, scope)
+        own = named_repo(self.workspace, repo, self._scope(reader))
+        with seen_by(self.workspace, reader) as (db, scope):
+            found = [row for row in access.domains(db) if scope.sees(row.id)]
         found.sort(key=lambda row: (not own or row.repo != own, row.id))
         return Domains(tuple(found), scope.denied)
 
@@ -152,10 +160,12 @@ class Access:
 
     def grants(self, reader: Reader, *, role: str = "", domain: str = "", repo: str = "") -> Grants:
         """The grant rows, of one role or domain where it is named."""
-        scope = self._scope(reader)
-        name = self._visible(scope, named_domain(self.workspace, domain, repo, scope).id).id if domain else ""
-        rows = access.grants(self.workspace.file.db, role=accept_role(role) if role else "", domain=name)
-        return Grants(tuple(row for row in rows if scope.sees(row.domain)), scope.denied)
+        name = named_domain(self.workspace, domain, repo, self._scope(reader)).id if domain else ""
+        with seen_by(self.workspace, reader) as (db, scope):
+            if name:
+                self._visible(scope, name)
+            rows = access.grants(db, role=accept_role(role) if role else "", domain=name)
+            return Grants(tuple(row for row in rows if scope.sees(row.domain)), scope.denied)
 
     def explain(self, reader: Reader, role: str, domain: str, *, repo: str = "") -> Explanation:
         """Which row or default decides what a role may do. Of a domain that is closed to the reader, only their own

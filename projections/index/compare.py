@@ -11,7 +11,6 @@ from projections.index import records
 from projections.index.port import Checkpoint, VectorIndex, Within
 from projections.refs import FACT, MEMORY, kind_of
 
-DIFFERENT = ("missing", "stale", "orphan")
 PLURAL = {MEMORY: "memories", FACT: "facts"}
 
 
@@ -39,8 +38,8 @@ class IndexDrift:
         """Without what has changed after a position, where the views stood that were compared: another process may have
         written it to the index while that was read. `db`: the views at the head since."""
         later = frozenset(ref for ref, _ in records.changed_since(db, position))
-        left = {name: tuple(ref for ref in getattr(self, name) if ref not in later) for name in DIFFERENT}
-        return replace(self, **left, behind=_sorted(later.union(self.behind)))
+        missing, stale, orphan = (_sorted({*refs} - later) for refs in (self.missing, self.stale, self.orphan))
+        return replace(self, missing=missing, stale=stale, orphan=orphan, behind=_sorted(later.union(self.behind)))
 
     @property
     def coverage(self) -> dict[str, object]:
@@ -51,7 +50,7 @@ class IndexDrift:
     def __str__(self) -> str:
         if self.deaf:
             return "it holds points that no search finds"
-        parts = ((word, getattr(self, word)) for word in DIFFERENT)
+        parts = (("missing", self.missing), ("stale", self.stale), ("orphan", self.orphan))
         return "; ".join(f"{word}: {', '.join(refs[:5])}" for word, refs in parts if refs)
 
 
