@@ -40,7 +40,8 @@ async def _sort(read: AsyncIterable[Read], send: Send, put: MemoryObjectSendStre
 
 
 def _answer(error: Exception) -> types.JSONRPCError | None:
-    """None for a blank line, which is nothing said. The id is null: what was meant to have one cannot be read."""
+    """None for a blank line, which is nothing said. The id is null, as JSON-RPC wants for
+    both errors; where an id could be read the SDK does not give the line."""
     first = error.errors(include_url=False)[0] if isinstance(error, ValidationError) else None
     if first is None or first["type"] == "json_invalid":
         if first is not None and str(first["input"]).isspace():

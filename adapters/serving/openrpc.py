@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import Response
 
+from adapters.mcp.failing import DOMAIN
 from adapters.serving.refusals import Json
 from adapters.serving.rpc_method import Call, Method, Params
 from adapters.serving.rpc_methods import METHODS
@@ -47,7 +48,7 @@ def document() -> dict[str, Any]:
 
 
 _DOMAIN_ERROR = {
-    "code": -32000,
+    "code": DOMAIN,
     "message": "refused, in the domain's words",
     "data": {
         "type": "object",

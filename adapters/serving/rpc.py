@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from adapters.mcp.failing import DOMAIN
 from adapters.serving.guard import too_often
 from adapters.serving.identity import Identity
 from adapters.serving.pool import Busy
@@ -21,7 +22,6 @@ from adapters.serving.services import Services, identity_of, services_of
 from domain.errors import ThtError
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-DOMAIN = -32000
 BATCH = 50  # calls
 FAULT = "this is a fault of tht"
 
