@@ -97,7 +97,7 @@ def token_counter(folder: Path) -> Callable[[str], int] | None:
 
 
 def most_tokens(text: str) -> int:
-    """At least as many tokens as any tokenizer makes of the text, special ones not counted, 100 times as fast.
+    """At least as many tokens as any tokenizer makes of the text, special ones not counted.
 
     A token takes a byte at least, and no normal form is longer than the compatibility decomposition; the one more is
     the mark that SentencePiece puts before a text.

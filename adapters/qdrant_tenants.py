@@ -89,9 +89,7 @@ class TenantStore(IndexStore):
         fresh.close()
         with self._way.open() as client:
             old = self._pointer(client)
-            if old is None or old.number < number_of(
-                part.marks[GENERATION]
-            ):  # else another was swapped in since `begin`
+            if old is None or old.number < number_of(part.marks[GENERATION]):  # else another has come since `begin`
                 self._point_to(client, part, old)
             if (seen := self._pointer(client)) is None or self._part(seen) != part:
                 remove(client, part.collection, part.whole())

