@@ -185,7 +185,8 @@ def unpacked(path: Path, beside: Path) -> Iterator[Unpacked]:
                 _require_as_said(parts)
                 yield parts
     except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-        raise Refused(f"{path.name} is no backup of tht, or is damaged: {error}") from error
+        hint = "tht backup makes one; what tht export has written is taken in by tht import"
+        raise Refused(f"{path.name} is no backup of tht, or is damaged: {error}", hint) from error
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

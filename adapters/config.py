@@ -97,7 +97,9 @@ SETTINGS = (
     Setting("recall.log", True, "record which memories and facts were shown to whom (ids only)"),
     Setting("recall.echo_hours", 24.0, "for so long, proposing what one was shown is an echo and confirms nothing"),
     *(
-        Setting(f"recall.weights.{intent}", str(voices), f"voices for {intent}: vector, graph, lexical, temporal")
+        Setting(
+            f"recall.weights.{intent}", str(voices), f"weights in {intent} questions: vector, graph, lexical, temporal"
+        )
         for intent, voices in BY_INTENT.items()
     ),
     Setting("access.default", "read", "what a role without a grant row may do in a domain", choices=("read", "none")),

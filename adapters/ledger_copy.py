@@ -84,7 +84,10 @@ def copy_to_home(
     """
     paths = Paths(home / workspace.name)
     if paths.folder.absolute() == workspace.paths.folder.absolute():
-        raise InvalidInput("that is the home that the ledger is copied from", "give another home: --to PATH")
+        raise InvalidInput(
+            "that is the home that the ledger is copied from, which keeps its way to the server",
+            "give another home: --to PATH; afterwards it can take this one's place",
+        )
     if paths.ledger.exists() and not move:  # a move that was stopped is gone on with, if it is that
         raise AlreadyThere(f"there is a ledger already: {paths.ledger}", "give another home, or --workspace NAME")
     source = workspace.ledger.recorder
@@ -97,7 +100,7 @@ def copy_to_home(
         manifest = write_backup(workspace, Path(folder) / "copy", progress)
         restore_backup(Path(folder) / "copy", paths.folder, environment=without_url(workspace.config.environment))
         if close_for_good is not None:
-            close_for_good(str(paths.ledger))
+            close_for_good(str(paths.ledger.absolute()))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)
 
 

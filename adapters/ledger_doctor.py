@@ -21,6 +21,11 @@ def check_ledger(recorder: Recorder) -> Iterator[Check]:
     found = recorder.integrity()
     if found:
         yield Check("ledger", "broken", found[0], verify)
+    elif moved := recorder.moved_to():
+        what = (
+            f"{recorder.place} is closed for good: it has moved to {moved}, and what is recorded there is not seen here"
+        )
+        yield Check("ledger", "broken", what, "open the workspace there, with its --home")
     elif isinstance(recorder, LedgerRecorder):
         yield Check("ledger", "ok", "SQLite finds the file sound; tht ledger verify checks its chain")
     else:

@@ -23,7 +23,7 @@ from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, 
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
 from adapters.postgres_schema import declared_parts, held_parts, make_tables
-from adapters.recorder import MOVED, Batch, Recorder, T, Waiting
+from adapters.recorder import MOVED, Batch, Recorder, T, Waiting, place_moved_to
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -327,6 +327,10 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         """What the server promises."""
         names = ["fsync", "full_page_writes", "server_version", "server_encoding"]
         return dict(self._read("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", names))
+
+    def moved_to(self) -> str:
+        find = "SELECT prosrc FROM pg_proc WHERE proname = 'moved' AND pronamespace = to_regnamespace(quote_ident(%s))"
+        return "".join(place_moved_to(source.replace("%%", "%")) for (source,) in self._read(find, self.schema))
 
     def is_held(self) -> bool:
         """Whether another transaction holds the lock that writers take."""

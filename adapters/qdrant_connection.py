@@ -119,7 +119,7 @@ def _without_secrets(url: str) -> str:
 def _unavailable(where: str, problem: Exception) -> IndexUnavailable:
     status = getattr(problem, "status_code", None)
     reason = (str(problem) or type(problem).__name__).splitlines()[0][:200]
-    hint = f"is Qdrant running at {where}? tht doctor says more; without it: tht config unset index.url"
+    hint = f"is Qdrant running at {where}? without it: tht config unset index.url"
     if status in (401, 403):
         hint = "the server refused the API key"
     elif status == 404:  # a collection that is not there: swapped out a moment ago, or lost

@@ -5,6 +5,7 @@ Lost races are raised as the library's IntegrityError; everything else in the do
 
 from __future__ import annotations
 
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,12 @@ T = TypeVar("T")
 
 MOVED = "this ledger has moved to "  # what its database says of one that is closed for good
 POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier is a convenience
+
+
+def place_moved_to(source: str) -> str:
+    """Where the ledger has gone, out of the SQL of what says so in a database; "" where it says nothing of the kind."""
+    found = re.search(rf"{MOVED}((?:[^']|'')*)'", source)
+    return found[1].replace("''", "'") if found else ""
 
 
 def refuse_moved(error: Exception) -> None:
@@ -109,6 +116,10 @@ class Recorder(ApplicationRecorder):
         """Leave nothing of destroyed keys where this engine keeps its rows."""
 
     # -- read
+
+    @abstractmethod
+    def moved_to(self) -> str:
+        """Where the ledger has gone when it is closed for good; "" while it is open."""
 
     @abstractmethod
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:

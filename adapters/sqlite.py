@@ -23,7 +23,7 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import MOVED, Batch, Recorder, T
+from adapters.recorder import MOVED, Batch, Recorder, T, place_moved_to
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
 from domain.errors import AlreadyThere, HomeNotWritable
@@ -187,6 +187,9 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     # -- read
 
+    def moved_to(self) -> str:
+        return moved_to(self.path)
+
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:
         where = "WHERE e.position >= ? AND e.position <= ? ORDER BY e.position LIMIT ?"
         bound = stop if stop is not None else 2**62
@@ -339,5 +342,11 @@ def copy_database(source: Path, target: Path, progress: Callable[[int, int], Non
 
 def has_moved(path: Path) -> bool:
     """Whether the ledger in this file is closed for good, as it has moved elsewhere."""
+    return bool(moved_to(path))
+
+
+def moved_to(path: Path) -> str:
+    """Where the ledger in this file has gone when it is closed for good; "" while it is open."""
     with translated(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'events_moved'").fetchone() is not None
+        found = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'events_moved'").fetchone()
+    return place_moved_to(found[0]) if found else ""

@@ -258,7 +258,7 @@ def parse_time(text: str, *, otherwise: str = "no time") -> datetime:
     except ValueError:
         raise InvalidInput(f"{text!r} is {otherwise}", "write 2026-03-02T10:00:00Z") from None
     if moment.tzinfo is None:
-        raise InvalidInput(f"the time {text!r} has no zone", "write 2026-03-02T10:00:00Z, or +01:00 for the Z")
+        raise InvalidInput(f"the time {text!r} has no zone", f"write {moment.isoformat()}Z, or +01:00 for the Z")
     try:
         return moment.astimezone(UTC)
     except OverflowError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -18,6 +19,8 @@ from projections.record import Record
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from projections.recall.dates import Window
 
 F = TypeVar("F", bound=Callable[..., Any])
 TITLES = {"fact": "Facts", "memory": "Memories"}
@@ -48,6 +51,8 @@ def show_answer(run: Run, answer: Answer) -> None:
         return
     if answer.remembered:
         console(run).print(_remembered(answer.remembered))
+    if answer.window and not run.quiet:
+        console(run).print(_asked_about(answer.window), soft_wrap=True)
     if answer.explain:
         console(run).print(_told(answer), soft_wrap=True)
     note(run, answer.denied)
@@ -99,12 +104,22 @@ def _told(answer: Answer) -> str:
     silent = {voice: said for voice, said in answer.voices.items() if said != RAN}
     heard = [VOICES[voice] for voice in answer.voices if voice not in silent]
     parts = [f"mode {answer.mode}", f"intent {answer.intent}", f"voices: {', '.join(heard)}"]
-    if answer.window:
-        start, end = answer.window.start.isoformat(), answer.window.end.isoformat()
-        parts.append(f"time asked about: {time_text(start)} to {time_text(end)}")
     if answer.coverage is not None:
         parts.append(f"the model knows the question's language ({answer.language}) to {answer.coverage:.0%}")
     return "; ".join(parts)
+
+
+def _asked_about(window: Window) -> str:
+    """The time that the question was read to ask about, both days included: what lies in it comes first, no more."""
+    start, end = window.start, window.end
+    last = end - timedelta(microseconds=1)
+    whole_days = (start.hour, start.minute, start.second, end.hour, end.minute, end.second) == (0, 0, 0, 0, 0, 0)
+    length = 10 if whole_days else 19
+    until = time_text(last.isoformat())[:length]
+    if start.year == 1:
+        return f"asks about the time up to {until} (UTC)"
+    since = time_text(start.isoformat())[:length]
+    return f"asks about {since} (UTC)" if since == until else f"asks about {since} to {until} (UTC)"
 
 
 def _remembered(items: Sequence[ItemRow]) -> RenderableType:

@@ -33,7 +33,8 @@ def fact_standing(fact: FactRow) -> str:
     by = f" by {fact.superseded_by}" if fact.superseded_by else ""
     status = "" if fact.live else f"{fact.status}{by}"
     until = f"until {time_text(fact.valid_until)}" if fact.valid_until else ""
-    sure = f"{fact.memory_type}, {fact.veracity}, {fact.confidence:.2f}"
+    kind = "" if fact.memory_type == "unknown" else f"{fact.memory_type}, "
+    sure = f"{kind}{fact.veracity}, {fact.confidence:.2f}"
     return "\n".join(part for part in (status, sure, fact.author, until) if part)
 
 

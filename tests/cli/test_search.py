@@ -462,3 +462,29 @@ def test_s66_adding_and_asking_by_words_load_no_model(tht: Tht, monkeypatch: pyt
     add = ("fact", "propose", "x is y", "--domain", "d", "--topic", "t", *ADA)
     assert not imported_by(*add) & HEAVY
     assert not imported_by("fact", "search", "x", "--mode", "keyword", *ADA) & HEAVY
+
+
+# -- the time that a question asks about -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("what did we decide in March 2024?", "asks about 2024-03-01 to 2024-03-31 (UTC)"),
+        ("cosa è successo il 5 marzo 2024", "asks about 2024-03-05 (UTC)"),
+        ("τι έγινε πριν το 2024;", "asks about the time up to 2023-12-31 (UTC)"),
+    ],
+)
+def test_how_a_time_was_understood_is_said_without_being_asked(tht: Tht, question: str, said: str) -> None:
+    """What lies in another time stays in the answer: who is not told takes it for what was asked about."""
+    propose(tht, "Deploys run every Friday", "deploys")
+    assert said in tht("fact", "search", question).out
+    assert said in tht("fact", "search", question, "--explain").out
+    assert "asks about" not in tht("fact", "search", question, "--quiet").out
+    assert "asks about" not in tht("fact", "search", "when do deploys run").out
+
+
+def test_a_type_that_nobody_gave_is_not_shown_to_people(tht: Tht) -> None:
+    fact = propose(tht, "Deploys run every Friday", "deploys", "--type", "unknown", *ADA)
+    assert "unknown" not in tht("fact", "search", "deploys").out + tht("fact", "list").out
+    assert tht.json("fact", "show", fact)["memory_type"] == "unknown"

@@ -59,6 +59,34 @@ def test_config_lists_every_setting_with_value_and_origin(bench: Bench) -> None:
     assert all(one["about"] for one in told.values())
 
 
+def test_the_list_of_settings_breaks_no_value_in_two(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger_id = bench.json("init")["ledger_id"]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = bench.ok("config").splitlines()
+    assert f"ledger.id = {ledger_id}  (config.toml)" in [line.rstrip() for line in lines]
+    assert 'index.url = ""  (default)' in [line.rstrip() for line in lines]
+    assert max(map(len, lines)) <= 80
+    assert any("THT_QDRANT_API_KEY" in line for line in lines)
+
+
+def test_what_an_index_is_made_with_says_that_it_has_to_be_made_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then the old index answers with the old model: whoever set the new one would not notice."""
+    monkeypatch.delenv("THT_EMBEDDER_MODEL")
+
+    def said(*arguments: str) -> str:
+        return bench.tht("--home", str(bench.home), "config", *arguments).err
+
+    bench.one_memory()
+    assert said("set", "embedder.model", "hash:32") == "", "there is no index yet"
+    bench.ok("index", "rebuild")
+    assert "tht index rebuild" in said("set", "embedder.model", "hash:64")
+    assert said("set", "embedder.model", "hash:32", "--quiet") == ""
+    assert "tht index rebuild" in said("unset", "embedder.model")
+    assert said("set", "embedder.model", "none") == said("set", "review.page", "3") == ""
+
+
 def test_config_set_get_and_unset(bench: Bench) -> None:
     bench.ok("init")
     assert bench.ok("config", "set", "review.allow_self", "yes").strip() == "review.allow_self = true"

@@ -65,6 +65,7 @@ def test_a_position_given_as_the_time_that_held_is_sent_to_the_other_option(tht:
     assert "1 is a position" in refused.error["message"]
     assert "--known-at 1" in refused.error["hint"]
     assert "is no time" in tht(*command, "--at", "monday").err
+    assert "write 2026-03-02T00:00:00Z" in tht(*command, "--at", "2026-03-02").err, "the day that was meant"
     assert "neither a position nor a time" in tht(*command, "--known-at", "monday").err
     for name, wanted in (("--at", "write a time"), ("--known-at", "write a position or a time")):
         empty = tht(*command, name, "")

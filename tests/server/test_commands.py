@@ -88,6 +88,23 @@ def test_everything_that_looks_at_it_works_and_tells_no_password(tht: Tht, url: 
     assert "fsync" in checks["ledger server"]["what"]
 
 
+def test_init_tells_where_the_ledger_is_and_refuses_another_one(
+    tht: Tht, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """To say "it is there already" of another place than the one asked for would split a team in two."""
+    worked(tht)
+    position = tht.json("ledger", "head")["position"]
+    joined = tht("--home", str(tmp_path / "second"), "init")
+    assert f"schema tht_default, at position {position}" in " ".join(joined.out.split())
+    assert SECRET not in joined.out
+    assert "is there already" in tht("init", "--ledger-url", url).out
+    monkeypatch.delenv("THT_LEDGER_URL")
+    tht.json("--home", str(tmp_path / "own"), "init")
+    refused = tht("--home", str(tmp_path / "own"), "init", "--ledger-url", url, "--json")
+    assert (refused.code, refused.error["type"]) == (1, "Refused")
+    assert "ledger copy --to URL --move" in refused.error["hint"]
+
+
 def test_without_the_variable_the_kept_setting_leads_to_the_same_ledger(
     tht: Tht, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

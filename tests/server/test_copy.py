@@ -13,6 +13,7 @@ from adapters import ledger_batches
 from adapters.erasing import Erasing
 from adapters.health import Health
 from adapters.ledger_copy import copy_ledger_to
+from adapters.ledger_doctor import check_ledger
 from adapters.ledger_files import export_lines
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, open_workspace
@@ -71,6 +72,7 @@ def test_there_and_back_again(workspace: Workspace, database: str, tmp_path: Pat
         assert_goes_on(there)
         later = standing(there)
         told = list(export_lines(there.ledger))
+        assert not Health(there).status().moved_to
         copy_ledger_to(there, str(tmp_path / "back"), move=True)
     with open_workspace(tmp_path / "back", "default") as back:
         assert back.ledger.recorder.engine == "SQLite"
@@ -78,6 +80,32 @@ def test_there_and_back_again(workspace: Workspace, database: str, tmp_path: Pat
         assert Health(back).verify().ok
         assert_sound(back, [promise, later])
         assert_goes_on(back)
+
+
+def test_a_home_that_was_left_behind_says_where_the_ledger_has_gone(
+    workspace: Workspace, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads on as if nothing had happened, and what is recorded elsewhere is not seen. The path is told whole."""
+    monkeypatch.chdir(tmp_path)
+    copy_ledger_to(workspace, database, move=True)
+    with open_workspace(workspace.paths.folder.parent, "default") as left:
+        copy_ledger_to(left, "it's 100% back", move=True)
+        kept = str(tmp_path / "it's 100% back" / "default" / "ledger.sqlite3")
+        status = Health(left).status()
+        assert status.moved_to == kept
+        assert status.as_json()["ledger"]["moved_to"] == kept
+        (check,) = check_ledger(left.ledger.recorder)
+        assert (check.state, kept in check.what) == ("broken", True)
+    with open_workspace(tmp_path / "it's 100% back", "default") as there:
+        assert Health(there).status().moved_to == ""
+        (check,) = check_ledger(there.ledger.recorder)
+        assert check.state == "ok"
+
+
+def test_a_closed_file_says_where_its_ledger_has_gone(workspace: Workspace, database: str) -> None:
+    with open_workspace(workspace.paths.folder.parent, "default") as other:
+        copy_ledger_to(workspace, database, move=True)
+        assert other.ledger.recorder.moved_to().startswith("postgresql://")
 
 
 def test_a_copy_leaves_the_workspace_where_it_is(workspace: Workspace, database: str, tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ ENGLISH = {
     "decisions of this month": THIS_MONTH,
     "last month's decisions": LAST_MONTH,
     "this year": THIS_YEAR,
+    "what did we say of the release last week": LAST_WEEK,
+    "who made the build this year?": THIS_YEAR,
     "what was decided last year about backups": LAST_YEAR,
     "two days ago": days("2026-11-23"),
     "2 days ago": days("2026-11-23"),
