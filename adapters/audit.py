@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from adapters.audit_answers import MemoryAudit, Origin, Read, SessionAudit, Step
-from adapters.sessions import Sessions
+from adapters.session_history import session_envelopes
 from adapters.workspace import Workspace, parse_time
 from domain import session as sessions
 from domain.errors import InvalidInput, UnknownMemory
@@ -16,12 +16,12 @@ from domain.recall import FactsShown, MemoriesShown
 from domain.session import Session
 from domain.session_events import Decided, MemoryPromoted, MemoryRejected, MemorySetAside
 from domain.text import accept_actor
-from projections import registry, timeline
-from projections.decisions import decision_row
-from projections.lineage import what_rests_on
-from projections.record import Entry
+from projections import timeline
 from projections.timeline import Filter, Line
-from projections.view import ViewsFile
+
+if TYPE_CHECKING:
+    from projections.record import Entry
+    from projections.view import ViewsFile
 
 _SHOWN = (MemoriesShown.kind, FactsShown.kind)
 
@@ -47,7 +47,7 @@ class Audit:
     def session(self, session_id: str, at: str = "") -> SessionAudit:
         """Every event of a session until `at` (a position or a time), with what it changed and what followed."""
         position = self._position(at)
-        envelopes = Sessions(self.workspace).envelopes(session_id, position)
+        envelopes = session_envelopes(self.workspace.ledger, session_id, position)
         steps: list[Step] = []
         before: Session | None = None
         for envelope in envelopes:
@@ -133,6 +133,9 @@ class Audit:
         return followed
 
     def _memory(self, memory_id: str, file: ViewsFile, position: int) -> MemoryAudit:
+        from projections import registry
+        from projections.lineage import what_rests_on
+
         entry = registry.find_entry(file.db, memory_id)
         if entry is None:
             raise UnknownMemory(f"there is no memory {memory_id!r}" + f" at position {position:,}")
@@ -147,6 +150,8 @@ class Audit:
         return MemoryAudit(entry, position, origins, tuple(refused), tuple(history), what_rests_on(file.db, memory_id))
 
     def _origin(self, file: ViewsFile, entry: Entry, number: int) -> Origin:
+        from projections.decisions import decision_row
+
         source = entry.sources[number]
         decision = decision_row(file.db, source.session_id, source.seq)
         approval = self._approval(decision["outcome_position"]) if decision is not None else None
@@ -211,9 +216,13 @@ def _self_reviewed(approval: Envelope) -> bool:
 
 def _known_kind(kind: str) -> str:
     """The kind of an event; its stored name is understood too. InvalidInput with the nearest ones otherwise."""
+    if not kind:
+        return ""
     kinds = {event.kind for event in registered_events().values()}
     wanted = kind.rpartition(".")[2].replace("-", "_")
-    if kind and wanted not in kinds:
+    if wanted not in kinds:
+        from difflib import get_close_matches
+
         near = get_close_matches(wanted, sorted(kinds), n=3) or sorted(kinds)
         raise InvalidInput(f"{kind!r} is no kind of event", f"one of: {', '.join(near)}")
     return wanted

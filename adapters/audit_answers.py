@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from domain.event import Envelope, iso_utc
-from domain.session import Session
-from projections.lineage import Lineage
-from projections.record import Entry
-from projections.timeline import Line
+
+if TYPE_CHECKING:
+    from domain.session import Session
+    from projections.lineage import Lineage
+    from projections.record import Entry
+    from projections.timeline import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,10 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-import tomli_w
-
-from adapters.files import replace_file
 from domain.decay import CURVES, parse_curve
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 from projections.recall.weights import BY_INTENT, parse_voices
@@ -196,6 +192,10 @@ class Config:
             table[last] = value
         if self.reviewers:
             nested[_TOKENS] = dict(sorted(self.reviewers.items()))
+        import tomli_w
+
+        from adapters.files import replace_file
+
         replace_file(self.path, tomli_w.dumps(nested).encode())
 
     def _resolve(self, setting: Setting) -> tuple[Value, Origin]:
@@ -215,6 +215,8 @@ def find_setting(key: str, where: str = "") -> Setting:
     """The setting of this name. UnknownSetting names the nearest ones; `where` says in which file it stands."""
     if key in _BY_KEY:
         return _BY_KEY[key]
+    from difflib import get_close_matches
+
     near = get_close_matches(key, _BY_KEY, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else ""
     if where:

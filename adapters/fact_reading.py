@@ -17,7 +17,7 @@ from domain.errors import InvalidInput, UnknownDomain, UnknownFact
 from domain.event import Envelope, Event, iso_utc
 from domain.links import telling_words
 from domain.recall import FactsShown, MemoriesShown, reads_stream
-from projections import access, beliefs, conflicts, fact_queries, links, notes
+from projections import access, fact_queries, notes
 from projections.fact_queries import FactRow, Wanted
 from projections.notes import ItemRow
 from projections.scope import Reader, Scope
@@ -104,6 +104,8 @@ class FactReading:
 
     def get(self, fact_id: str, moment: Moment = NOW) -> dict[str, Any]:
         """A fact with its use, links, conflicts and predecessors. UnknownFact; AccessDenied where it is closed."""
+        from projections import beliefs, conflicts, links
+
         with self.seen(moment) as seen:
             fact = self._fact(seen, fact_id)
             found = conflicts.list_conflicts(seen.db, seen.scope, fact_id=fact_id)[0]

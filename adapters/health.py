@@ -14,7 +14,6 @@ from domain.errors import IndexBusy, IndexUnavailable, LedgerDamaged, OtherHisto
 from domain.event import Envelope
 from projections.index.compare import compare
 from projections.index.follow import require_own_history, require_version
-from projections.invariants import broken_invariants
 from projections.loop import Broken, Head, Progress, catch_up
 from projections.refs import FACT, MEMORY, kind_of
 from projections.verify import Finding, verify_views
@@ -167,6 +166,8 @@ class Health:
         if len(decoded) < len(events):
             notes.append("the invariants were not checked over the ledger: not every event of it decodes")
             return
+        from projections.invariants import broken_invariants
+
         yield from broken_invariants(decoded)
 
     def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:

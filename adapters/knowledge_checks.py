@@ -14,8 +14,8 @@ from domain.event import iso_utc
 from domain.secrets import secret_in
 from projections import conflicts, policies
 from projections.fact_queries import all_live
-from projections.facts import FACTS
 from projections.scope import Reader, Scope
+from projections.tables.facts import FACTS
 from projections.upkeep import ended, faded, known_facts, unneeded
 
 NAMED = 5  # ids that one finding names

@@ -9,23 +9,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 from uuid import UUID, uuid5
 
 from eventsourcing.persistence import EventStore, IntegrityError, Notification, StoredEvent
 
 from adapters.chain import PAGE, Link, next_link
-from adapters.ledger_check import find_damage
 from adapters.mapper import EnvelopeMapper, is_sealed
 from adapters.recorder import Recorder
 from adapters.sealing import Chance, SealedNotification, seal_of
 from adapters.sqlite import LedgerRecorder
 from domain.erasure import TextErased
 from domain.errors import KeyReused, LedgerDamaged, LostRace
-from domain.event import STREAMS, Envelope, Event, registered_events, stream_id
+from domain.event import STREAMS, Envelope, Event, find_event, stream_id
 from domain.text import digest
 from projections.loop import Broken, Head
-from projections.verify import Finding
+
+if TYPE_CHECKING:
+    from projections.verify import Finding
 
 ATTEMPTS = 10  # each failed one means that somebody else succeeded; after them the others wait for this command
 
@@ -224,9 +225,9 @@ class Ledger:
     def unsealed(self, stream: str) -> dict[str, list[int]]:
         """By record: positions on a stream that hold its text in the clear, recorded before texts were sealed."""
         found: dict[str, list[int]] = {}
-        kinds = registered_events()
         for stored in self.recorder.select_events(stream_id(stream)):
-            if (stored.topic not in kinds or kinds[stored.topic].sealed) and not is_sealed(stored):
+            kind = find_event(stored.topic)
+            if (kind is None or kind.sealed) and not is_sealed(stored):
                 envelope = self._envelope(stored)
                 found.setdefault(envelope.event.record_in(stream), []).append(envelope.position)
         return found
@@ -285,6 +286,8 @@ class Ledger:
 
     def find_damage(self) -> Iterator[Finding]:
         """Level 1 of verify: see `adapters.ledger_check`."""
+        from adapters.ledger_check import find_damage
+
         return find_damage(self.recorder, self.mapper)
 
 

@@ -14,40 +14,10 @@ from uuid import UUID
 from eventsourcing.persistence import JSONTranscoder, Mapper, Notification, StoredEvent
 
 from adapters.sealing import Chance, ErasingEvent, Seal, SealedEvent, open_text, place, place_of, seal_of, seal_text
-from domain import (
-    access,
-    belief,
-    conflict_case,
-    erasure,
-    hot,
-    memory,
-    notes,
-    policy_events,
-    recall,
-    session,
-    topic_events,
-    upkeep,
-)
 from domain.erasure import TextErased
 from domain.errors import LedgerDamaged
 from domain.event import Envelope, decode_event, erased_fields, iso_utc
 from domain.text import canonical_json
-
-# imported here: an event whose module is not would be unknown
-EVENT_MODULES = (
-    access,
-    belief,
-    conflict_case,
-    erasure,
-    hot,
-    memory,
-    notes,
-    policy_events,
-    recall,
-    session,
-    topic_events,
-    upkeep,
-)
 
 
 class EnvelopeMapper(Mapper[UUID]):

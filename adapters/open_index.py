@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
+from typing import TYPE_CHECKING
 
-from projections.index.port import IndexStore, VectorIndex
+if TYPE_CHECKING:
+    from projections.index.port import IndexStore, VectorIndex
 
 
 class OpenIndex:

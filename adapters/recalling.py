@@ -12,7 +12,7 @@ from adapters.indexing import Indexing
 from adapters.knowledge import curves, named_repo, scope_for
 from adapters.ledger import By
 from adapters.meaning import IndexMeaning, ScanMeaning, within
-from adapters.sessions import Sessions
+from adapters.session_history import session_as_told
 from adapters.workspace import Workspace
 from domain.errors import InvalidInput, OtherHistory, Unavailable
 from domain.event import iso_utc
@@ -253,7 +253,7 @@ class Recalling:
     def _decided(self, session_id: str) -> frozenset[str]:
         if not session_id:
             return frozenset()
-        decided = Sessions(self.workspace).get(session_id).decided_memories
+        decided = session_as_told(self.workspace.ledger, session_id).decided_memories
         return frozenset(map(memory_ref, decided))
 
     def _log(self, answer: Answer, by: By, session_id: str) -> None:

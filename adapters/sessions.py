@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adapters.ledger import By, Committed, Draft
+from adapters.session_history import session_as_told, session_envelopes
 from adapters.workspace import Workspace
 from domain import memory as memories
 from domain import promotion, reuse
 from domain import session as sessions
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, SessionExists, UnknownMemory, UnknownSession
-from domain.event import Envelope, Event
+from domain.event import Event
 from domain.memory import Memory
 from domain.promotion import Reviewer
 from domain.session import NewDecision, Session
@@ -104,23 +105,13 @@ class Sessions:
 
     def get(self, session_id: str, until: int | None = None) -> Session:
         """The session now, or as it was at a position."""
-        session = sessions.fold(self.envelopes(session_id, until))
-        assert session is not None
-        return session
-
-    def envelopes(self, session_id: str, until: int | None = None) -> list[Envelope]:
-        """The session's events. UnknownSession when it had none by then."""
-        found = self.workspace.ledger.load(session_stream(session_id))
-        found = [envelope for envelope in found if until is None or envelope.position <= until]
-        if not found:
-            raise UnknownSession(f"there is no session {session_id!r}" + (f" at position {until}" if until else ""))
-        return found
+        return session_as_told(self.workspace.ledger, session_id, until)
 
     def list(self, *, limit: int, offset: int = 0, status: str = "") -> tuple[list[SessionRow], int]:
         return list_sessions(self.workspace.caught_up(), limit=limit, offset=offset, status=status)
 
     def summary(self, session_id: str, until: int | None = None) -> Summary:
-        summary = summarise(self.envelopes(session_id, until))
+        summary = summarise(session_envelopes(self.workspace.ledger, session_id, until))
         assert summary is not None
         return summary
 

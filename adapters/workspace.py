@@ -21,20 +21,19 @@ from adapters.locks import alone
 from adapters.open_index import OpenIndex
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
 from domain.event import iso_utc
-from projections import timeline
-from projections.access import AccessView
-from projections.beliefs import BeliefsView
-from projections.conflicts import ConflictsView
-from projections.counters import CountersView
-from projections.decisions import DecisionsView
-from projections.facts import FactsView
-from projections.links import LinksView
 from projections.loop import Progress, catch_up, rebuild, remove_database
-from projections.notes import NotesView
-from projections.policies import PoliciesView
-from projections.registry import RegistryView
-from projections.timeline import TimelineView
-from projections.view import View, ViewsFile
+from projections.tables.access import AccessTables
+from projections.tables.beliefs import BeliefTables
+from projections.tables.conflicts import ConflictTables
+from projections.tables.counters import CounterTables
+from projections.tables.decisions import DecisionTables
+from projections.tables.facts import FactTables
+from projections.tables.links import LinkTables
+from projections.tables.notes import NoteTables
+from projections.tables.policies import PolicyTables
+from projections.tables.registry import RegistryTables
+from projections.tables.timeline import TimelineTables
+from projections.view import Tables, View, ViewsFile
 
 if TYPE_CHECKING:
     from adapters.indexing import Indexing
@@ -54,18 +53,23 @@ def new_ledger_id() -> str:
 
 def make_views() -> list[View]:
     """Every SQL view of this program."""
+    return [tables.loaded() for tables in declared_tables()]
+
+
+def declared_tables() -> list[Tables]:
+    """The tables of every SQL view of this program."""
     return [
-        DecisionsView(),
-        RegistryView(),
-        TimelineView(),
-        AccessView(),
-        FactsView(),
-        ConflictsView(),
-        LinksView(),
-        CountersView(),
-        PoliciesView(),
-        NotesView(),
-        BeliefsView(),
+        DecisionTables(),
+        RegistryTables(),
+        TimelineTables(),
+        AccessTables(),
+        FactTables(),
+        ConflictTables(),
+        LinkTables(),
+        CounterTables(),
+        PolicyTables(),
+        NoteTables(),
+        BeliefTables(),
     ]
 
 
@@ -167,7 +171,7 @@ class Workspace:
     @cached_property
     def file(self) -> ViewsFile:
         """The views' file, opened at first need, so that the ledger alone can be read when it is damaged."""
-        return ViewsFile(self.paths.views, make_views(), self.ledger.chain_at(0) or "")
+        return ViewsFile(self.paths.views, declared_tables(), self.ledger.chain_at(0) or "")
 
     def caught_up(self, progress: Progress | None = None) -> sqlite3.Connection:
         """The SQL views at the ledger's head: you read what you wrote."""
@@ -197,9 +201,11 @@ class Workspace:
         """A position, or the last one recorded at or before an ISO time with a zone."""
         if when.isdecimal():
             return int(when)
+        from projections import timeline
+
         return timeline.position_at(self.caught_up(), iso_utc(until(when)))
 
-    def views_named(self, names: tuple[str, ...]) -> list[View]:
+    def views_named(self, names: tuple[str, ...]) -> list[Tables]:
         """The views of these names, all without one. UnknownProjection names the ones there are."""
         known = {view.name: view for view in self.file.views}
         for name in names:
@@ -207,7 +213,7 @@ class Workspace:
                 raise UnknownProjection(f"there is no projection {name!r}, only {', '.join(known)} and index")
         return [known[name] for name in names] or list(known.values())
 
-    def rebuild_views(self, names: tuple[str, ...] = (), progress: Progress | None = None) -> list[View]:
+    def rebuild_views(self, names: tuple[str, ...] = (), progress: Progress | None = None) -> list[Tables]:
         """Replay views from the first event beside the old ones, then swap. A damaged file is made anew.
 
         One process at a time, as they share the scratch copy; HomeNotWritable when another one takes too long.
@@ -215,7 +221,7 @@ class Workspace:
         with alone(self.paths.lock, "the views are being rebuilt by another process"):
             return self._rebuild_views(names, progress)
 
-    def _rebuild_views(self, names: tuple[str, ...], progress: Progress | None) -> list[View]:
+    def _rebuild_views(self, names: tuple[str, ...], progress: Progress | None) -> list[Tables]:
         if self._views_are_damaged():
             self.forget_views()
         views = self.views_named(names)

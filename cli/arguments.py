@@ -16,6 +16,8 @@ from domain.errors import InvalidInput
 from domain.text import accept_actor, accept_id, accept_text, is_person, same_actor
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from adapters.ledger import By
     from adapters.workspace import Workspace
 
@@ -84,6 +86,13 @@ def require(value: str, name: str, hint: str = "") -> str:
     if not value.strip():
         raise InvalidInput(f"{name} is missing", hint or f"give {name}")
     return accept_text(value, name.partition(" ")[0])
+
+
+def moment(text: str) -> datetime | None:
+    """A time that was given, None without one."""
+    from adapters.workspace import parse_time
+
+    return parse_time(accept_text(text, "time", limit=100)) if text else None
 
 
 def text_or_stdin(given: str) -> str:

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from adapters.fact_reading import FactReading, Found, moment_of
-from adapters.facts import Facts
-from adapters.recalling import Recalling
-from cli.answer import searching, show_answer
-from cli.arguments import FACT, two_times
-from cli.fact_propose import moment, propose
+from cli.arguments import FACT, moment, two_times
 from cli.fact_view import fact_page, fact_table, history_table
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import cut_note, note, show, show_committed
 from domain.decay import GIVEN_VERACITIES, usual_veracity
-from domain.propose import NewFact
-from domain.text import accept_text
 from domain.topic import STATUSES
 from domain.topic_events import LINK_KINDS, LinkKind
 
 if TYPE_CHECKING:
+    from adapters.facts import Facts
     from adapters.workspace import Workspace
 
 ALL_STATUSES = (*STATUSES, "all")
@@ -31,64 +26,13 @@ domain_option = click.option("--domain", default="", metavar="DOMAIN", help="Onl
 repo_option = click.option("--repo", default="", metavar="REPO", help="Of this repository: a slug or owner/name.")
 
 
-@click.group("fact", cls=Commands)
+@click.group("fact", cls=Commands, elsewhere={"propose": "cli.fact_propose", "search": "cli.fact_search"})
 @common
 def fact_command() -> None:
     """Facts: what holds, how sure that is, who said so, and what it replaced."""
 
 
-fact_command.add_command(propose)
-
 # -- reading
-
-
-@fact_command.command("search")
-@click.argument("question")
-@click.option(
-    "--kind", default="fact", show_default=True, metavar="KIND", help="What to look for: fact, memory or all."
-)
-@searching
-@domain_option
-@repo_option
-@click.option("--topic", default="", metavar="TOPIC", help="Only facts of this topic.")
-@click.option("--author", default="", metavar="WHO", help="Only facts that this actor said.")
-@two_times
-@common
-@pass_run
-def search(
-    run: Run,
-    question: str,
-    kind: str,
-    mode: str,
-    limit: int,
-    cursor: str,
-    explain: bool,
-    domain: str,
-    repo: str,
-    topic: str,
-    author: str,
-    at: str,
-    known_at: str,
-) -> None:
-    """The facts that a question is about, best first. What was shown is recorded, by ids."""
-    accept_text(question, "the question", required=True)
-    with run.opened() as workspace:
-        by = run.by(workspace, "", "", dry_run=False)
-        wanted = {"topic": " ".join(topic.split()), "author": author}
-        answer = Recalling(workspace, run.reader(workspace)).search(
-            question,
-            by,
-            kind=kind,
-            mode=mode,
-            limit=limit,
-            cursor=cursor,
-            domain=domain,
-            repo=repo,
-            moment=moment_of(workspace, at=at, known_at=known_at),
-            explain=explain,
-            **{name: value for name, value in wanted.items() if value},
-        )
-        show_answer(run, answer)
 
 
 @fact_command.command("list")
@@ -162,6 +106,13 @@ def history(run: Run, fact_id: str) -> None:
 # -- changing
 
 
+def facts_of(workspace: Workspace) -> Facts:
+    """The commands of facts, with the rules by which they are compared: nothing that only reads needs them."""
+    from adapters.facts import Facts
+
+    return Facts(workspace)
+
+
 @fact_command.command("supersede")
 @fact_argument
 @click.option("--by", "successor", required=True, type=FACT, metavar="FACT", help="The one that holds now.")
@@ -170,7 +121,7 @@ def history(run: Run, fact_id: str) -> None:
 def supersede(run: Run, fact_id: str, successor: str, reason: str, dry_run: bool, key: str) -> None:
     """Let another fact take its place: it was true."""
     with run.opened() as workspace:
-        done = Facts(workspace).supersede(fact_id, successor, run.by(workspace, reason, key, dry_run))
+        done = facts_of(workspace).supersede(fact_id, successor, run.by(workspace, reason, key, dry_run))
         text = f"{fact_id} is superseded by {successor}"
         rests = what_rests(run, workspace, fact_id)
         show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, by=successor, look_again=rests)
@@ -200,10 +151,12 @@ def correct(
     """Say it as it should have been said: the old wording never held."""
     with run.opened() as workspace:
         by = run.by(workspace, reason, key, dry_run)
+        from domain.propose import NewFact
+
         known = veracity or usual_veracity(by.actor)
         times = (moment(valid_from), moment(valid_until))
         new = NewFact(content, "", by.actor, by.role, confidence, "", known, (), *times)
-        outcome, done = Facts(workspace).correct(fact_id, new, by)
+        outcome, done = facts_of(workspace).correct(fact_id, new, by)
         text = f"{fact_id} is corrected by {outcome.fact_id}"
         show_committed(run, done, text, dry_run=dry_run, fact_id=outcome.fact_id, corrects=fact_id)
 
@@ -215,7 +168,7 @@ def correct(
 def retire(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> None:
     """Take a fact out because it is wrong."""
     with run.opened() as workspace:
-        done = Facts(workspace).retire(fact_id, run.by(workspace, reason, key, dry_run))
+        done = facts_of(workspace).retire(fact_id, run.by(workspace, reason, key, dry_run))
         rests = what_rests(run, workspace, fact_id)
         show_committed(run, done, f"{fact_id} is retired", dry_run=dry_run, fact_id=fact_id, look_again=rests)
 
@@ -237,7 +190,7 @@ def what_rests(run: Run, workspace: Workspace, fact_id: str) -> list[str]:
 def restore(run: Run, fact_id: str, reason: str, dry_run: bool, key: str) -> None:
     """Undo a supersession or retirement."""
     with run.opened() as workspace:
-        done = Facts(workspace).restore(fact_id, run.by(workspace, reason, key, dry_run))
+        done = facts_of(workspace).restore(fact_id, run.by(workspace, reason, key, dry_run))
         show_committed(run, done, f"{fact_id} is live again", dry_run=dry_run, fact_id=fact_id)
 
 
@@ -264,7 +217,7 @@ def link(
 ) -> None:
     """Link two facts by hand, or take a link away."""
     with run.opened() as workspace:
-        by, facts = run.by(workspace, reason, key, dry_run), Facts(workspace)
+        by, facts = run.by(workspace, reason, key, dry_run), facts_of(workspace)
         done = facts.unlink(fact_id, other, kind, by) if remove else facts.link(fact_id, other, kind, weight, by)
         text = f"{fact_id} is {'no longer ' if remove else ''}linked to {other}"
         show_committed(run, done, text, dry_run=dry_run, fact_id=fact_id, to=other, kind=kind)

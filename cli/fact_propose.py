@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from adapters.fact_files import read_proposals
 from adapters.facts import Facts
 from adapters.outcomes import outcome_json
-from cli.arguments import require
+from cli.arguments import moment, require
 from cli.fact_view import line_table, outcome_text
 from cli.options import Run, mutating, pass_run
 from cli.output import print_json, progress, say
 from domain.decay import GIVEN_VERACITIES, MEMORY_TYPES, usual_veracity
 from domain.errors import InvalidInput
 from domain.propose import ON_CONFLICT, NewFact, OnConflict
-from domain.text import accept_text
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 @click.command("propose")
@@ -118,9 +113,3 @@ def propose_file(
         line_table(run, outcomes, dry_run=dry_run)
     if any(one.error for one in outcomes):
         raise click.exceptions.Exit(1)
-
-
-def moment(text: str) -> datetime | None:
-    from adapters.workspace import parse_time
-
-    return parse_time(accept_text(text, "time", limit=100)) if text else None

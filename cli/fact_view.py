@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adapters.audit_facts import FactAudit, event_json
-from adapters.facts import LineOutcome, Outcome
 from adapters.outcomes import DENIED, proposal_json
-from cli.conflicts import state_text
 from cli.options import Run
 from cli.output import console, first_words, markdown, print_json, printable, say, table, time_text
 from domain.event import Envelope, iso_utc
@@ -17,6 +14,9 @@ from projections.fact_queries import FactRow
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from adapters.audit_facts import FactAudit
+    from adapters.facts import LineOutcome, Outcome
 
 CONTENT = 200  # characters of a fact in a list
 SHOWN_LINES = 40  # lines of a file that are listed one by one on a terminal
@@ -68,6 +68,8 @@ def fact_page(fact: Mapping[str, Any]) -> RenderableType:
 def _decided(conflict: Mapping[str, Any]) -> tuple[str, str]:
     by = (conflict["resolved_by"], time_text(conflict["resolved_at"]), conflict["resolved_reason"])
     told = "\n".join(part for part in by if part)
+    from cli.conflicts import state_text
+
     return state_text(conflict["state"], conflict["winner"] or ""), told
 
 
@@ -160,6 +162,8 @@ def _line_json(one: LineOutcome) -> dict[str, Any]:
 def history_table(run: Run, fact_id: str, envelopes: Sequence[Envelope]) -> None:
     """What happened to a fact, event by event."""
     if run.json:
+        from adapters.audit_facts import event_json
+
         print_json({"fact_id": fact_id, "events": [event_json(one) for one in envelopes]})
         return
     console(run).print(_history(f"History of {fact_id}", fact_id, envelopes))

@@ -88,6 +88,7 @@ def tht() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `tht`. Exits with 0, 1, 2 or 3; never a traceback, unless THT_DEBUG is set."""
     os.umask(0o077)  # whatever is made is its owner's only
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads every installed package
     given = list(sys.argv[1:] if arguments is None else arguments)
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115  a stream that the caller has closed
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from adapters.curation import Curation
-from adapters.fact_reading import moment_of
-from adapters.ledger import By
-from adapters.recalling import Recalling
-from adapters.review import Outcome, Preview, Review, Verdict
-from adapters.sessions import Sessions
-from adapters.workspace import Workspace
-from cli.answer import searching, show_answer
-from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing, two_times
-from cli.candidates import candidate_page, show_batch
+from cli.arguments import MEMORY, SESSION, at_option, reviewer_by, reviewer_token, reviewing
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, note, print_json, progress, say, show, show_committed, table, time_text
-from cli.registry import list_memories, show_memory
+from cli.registry import curation, list_memories, show_memory
 from domain.errors import NothingChanged
-from domain.promotion import Reviewer, require_person
 from domain.text import accept_id, accept_text
-from projections import timeline
+
+if TYPE_CHECKING:
+    from adapters.ledger import By
+    from adapters.review import Outcome, Preview, Review
+    from adapters.workspace import Workspace
+    from projections.timeline import Line
 
 EVENT = ("position", "at", "actor", "kind", "stream", "session_id", "seq", "what", "reason", "correlation_id")
 
@@ -28,13 +25,20 @@ session_option = click.option("--session", "session_id", type=SESSION, required=
 seq_option = click.option("--seq", type=int, required=True, help="Which one, as in the preview.")
 
 
-@click.group("memory", cls=Commands)
+@click.group("memory", cls=Commands, elsewhere={"search": "cli.memory_search"})
 @common
 def memory_command() -> None:
     """Memories: promote, decline, defer, search, reuse, history."""
 
 
 # -- promotion
+
+
+def review_of(workspace: Workspace) -> Review:
+    """The gate, with its rules: nothing that only reads needs them."""
+    from adapters.review import Review
+
+    return Review(workspace)
 
 
 @memory_command.command("promote")
@@ -78,7 +82,7 @@ def promote(
         raise click.UsageError("--all-sessions takes every session: leave --session out, or use --all")
     with run.opened() as workspace:
         if preview and session_id:
-            found = Review(workspace).preview(session_id, limit=limit, after=after, with_deferred=deferred)
+            found = review_of(workspace).preview(session_id, limit=limit, after=after, with_deferred=deferred)
             _show_preview(run, found)
             return 0
         by = reviewer_by(run, workspace, reviewer, reason, dry_run)
@@ -89,6 +93,8 @@ def _show_preview(run: Run, preview: Preview) -> None:
     if run.json:
         print_json(preview.as_json())
         return
+    from cli.candidates import candidate_page
+
     out = console(run)
     for shown in preview.candidates:
         out.print(candidate_page(shown, ["deferred earlier"] if shown.candidate.deferred else []))
@@ -105,8 +111,12 @@ def _show_preview(run: Run, preview: Preview) -> None:
 
 
 def _promote_all(run: Run, workspace: Workspace, session_ids: list[str], by: By, token: str) -> int:
+    from adapters.review import Verdict
+    from cli.candidates import show_batch
+    from domain.promotion import Reviewer, require_person
+
     require_person(Reviewer(by.actor))
-    review = Review(workspace)
+    review = review_of(workspace)
     waiting = review.pending(session_ids)
     if not waiting:
         raise NothingChanged("no candidate is undecided", "tht review shows the deferred ones")
@@ -151,7 +161,7 @@ def save_one(
         by = reviewer_by(run, workspace, reviewer, reason, dry_run, key)
         token = reviewer_token(token_file)
         accept_text(revision, "--revision", limit=100)
-        saved = Review(workspace).save_one(
+        saved = review_of(workspace).save_one(
             session_id, seq, revision, by, into=into or "", replaces=replaces or "", token=token
         )
         if run.json:
@@ -176,7 +186,7 @@ def decline(
     """Decide against a candidate; the session does not propose it again."""
     with run.opened() as workspace:
         by = reviewer_by(run, workspace, reviewer, reason, dry_run, key)
-        done = Review(workspace).decline(session_id, seq, by, token=reviewer_token(token_file))
+        done = review_of(workspace).decline(session_id, seq, by, token=reviewer_token(token_file))
         text = f"seq {seq} of {session_id} is declined"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, seq=seq)
 
@@ -193,47 +203,12 @@ def defer(
     """Keep a candidate for a later review; the session may close meanwhile."""
     with run.opened() as workspace:
         by = reviewer_by(run, workspace, reviewer, reason, dry_run, key)
-        done = Review(workspace).defer(session_id, seq, by, token=reviewer_token(token_file))
+        done = review_of(workspace).defer(session_id, seq, by, token=reviewer_token(token_file))
         text = f"seq {seq} of {session_id} is deferred"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, seq=seq)
 
 
 # -- reuse
-
-
-@memory_command.command("search")
-@click.argument("question")
-@click.option("--session", "session_id", type=SESSION, default=None, help="Leave out what it has decided already.")
-@searching
-@two_times
-@common
-@pass_run
-def search(
-    run: Run,
-    question: str,
-    session_id: str | None,
-    mode: str,
-    limit: int,
-    cursor: str,
-    explain: bool,
-    at: str,
-    known_at: str,
-) -> None:
-    """The live memories that fit a question. Nothing is applied by itself."""
-    accept_text(question, "question", required=True)
-    with run.opened() as workspace:
-        answer = Recalling(workspace, run.reader(workspace)).search(
-            question,
-            run.by(workspace, "", "", False),
-            kind="memory",
-            mode=mode,
-            limit=limit,
-            cursor=cursor,
-            session_id=session_id or "",
-            moment=moment_of(workspace, at=at, known_at=known_at),
-            explain=explain,
-        )
-        show_answer(run, answer)
 
 
 @memory_command.command("decide")
@@ -247,6 +222,8 @@ def decide(run: Run, session_id: str, offered: str, selected: str, reason: str, 
     offers, choices = _ids(offered), _ids(selected)
     if not offers:
         raise click.UsageError("--offered names no memory")
+    from adapters.sessions import Sessions
+
     with run.opened() as workspace:
         done = Sessions(workspace).choose(session_id, offers, choices, run.by(workspace, reason, key, dry_run))
         text = f"session {session_id} applies {', '.join(choices) or 'none'}"
@@ -287,8 +264,10 @@ def show_one(run: Run, memory_id: str, at: str) -> None:
 @pass_run
 def history(run: Run, memory_id: str, limit: int, offset: int) -> None:
     """Every event of a memory, and those that marked it in sessions, in order."""
+    from projections import timeline
+
     with run.opened() as workspace:
-        entry = Curation(workspace).get(memory_id)
+        entry = curation(workspace).get(memory_id)
         wanted = timeline.Filter(memory_id=memory_id)
         found, total = timeline.lines(workspace.caught_up(), wanted, limit=limit, offset=offset)
         events = [{name: getattr(line, name) for name in EVENT} for line in found]
@@ -305,6 +284,6 @@ def history(run: Run, memory_id: str, limit: int, offset: int) -> None:
         )
 
 
-def _event_row(line: timeline.Line) -> tuple[object, ...]:
+def _event_row(line: Line) -> tuple[object, ...]:
     where = f"{line.session_id} seq {line.seq}" if line.session_id else line.what
     return (line.position, time_text(line.at), f"{line.kind}\n{where}".strip(), f"{line.actor}\n{line.reason}".strip())

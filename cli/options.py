@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -96,6 +95,8 @@ class Run:
         from adapters.workspace import create_workspace, has_ledger, open_workspace
 
         if create and dry_run and not has_ledger(self.home_path, self.workspace_name):
+            import tempfile
+
             with (
                 tempfile.TemporaryDirectory() as home,
                 create_workspace(Path(home), "dry-run", environment=without_url(os.environ)) as workspace,
@@ -123,7 +124,22 @@ class Run:
 
 
 class Commands(click.Group):
-    """A group that lists its commands with the whole first sentence of each, however narrow the line is."""
+    """A group that lists its commands with the whole first sentence of each, however narrow the line is.
+
+    `elsewhere`: commands by name that are in a module of their own, which is loaded when they run or are listed.
+    """
+
+    def __init__(self, *args: Any, elsewhere: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.elsewhere = elsewhere or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self.elsewhere})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.elsewhere and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(self.elsewhere[cmd_name]), cmd_name))
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
@@ -192,6 +208,8 @@ def paged(command: F) -> F:
 
 
 def _login() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adapters.outcomes import committed_json
 from cli.options import Run
 
 if TYPE_CHECKING:
@@ -185,6 +184,8 @@ def show_committed(
 ) -> None:
     """The acknowledgement of a command: one line for people. `would`: what a dry run says, else the kinds of events."""
     if run.json:
+        from adapters.outcomes import committed_json
+
         print_json(committed_json(done, **more) | ({"dry_run": True} if dry_run else {}))
     elif dry_run:
         kinds = ", ".join(envelope.event.kind for envelope in done.envelopes)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adapters.curation import Curation
-from adapters.workspace import Workspace
 from cli.arguments import MEMORY, at_option, position_of, reviewer_token
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import counted, cut_note, markdown, print_json, printable, say, show, show_committed, table, time_text
@@ -18,12 +16,15 @@ from domain.errors import UnknownMemory
 from domain.memory import STATUSES
 from domain.text import accept_text
 from projections import registry
-from projections.record import Entry
 
 if TYPE_CHECKING:
     import sqlite3
 
     from rich.console import RenderableType
+
+    from adapters.curation import Curation
+    from adapters.workspace import Workspace
+    from projections.record import Entry
 
 ALL_STATUSES = (*STATUSES, "history", "all")
 
@@ -71,12 +72,12 @@ def show_command(run: Run, memory_id: str, at: str) -> None:
 def export(run: Run, target: str, everything: bool) -> None:
     """Write registry.jsonl: one memory a line, by id. A file is replaced in one step."""
     with run.opened() as workspace:
-        curation = Curation(workspace)
+        kept = curation(workspace)
         if target == "-":
-            for line in curation.export_lines(everything=everything):
+            for line in kept.export_lines(everything=everything):
                 click.echo(line)
             return
-        count = curation.export(Path(target), everything=everything)
+        count = kept.export(Path(target), everything=everything)
         if run.json:
             print_json({"path": target, "memories": count})
         else:
@@ -171,6 +172,8 @@ def _hold(withdrawn: bool, effective: bool | None) -> str:
 
 
 def curation(workspace: Workspace) -> Curation:
+    from adapters.curation import Curation
+
     return Curation(workspace, reviewer_token(""))
 
 

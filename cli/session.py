@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from adapters.decision_lines import LineOutcome, record_lines, reworded
-from adapters.ledger import By
+from adapters.session_history import session_as_told
 from adapters.session_json import session_json
-from adapters.sessions import Sessions, accept_phase
 from cli.arguments import MEMORY, SESSION, at_option, position_of
 from cli.options import Commands, Run, common, mutating, paged, pass_run
 from cli.output import console, cut_note, markdown, note, print_json, printable, say, show, show_committed, table
@@ -18,6 +17,12 @@ from cli.session_view import session_page, summary_markdown
 from domain.errors import InvalidInput
 from domain.session import NewDecision
 from domain.session_events import DECISION_TYPES, PHASES, Decided
+
+if TYPE_CHECKING:
+    from adapters.decision_lines import LineOutcome
+    from adapters.ledger import By
+    from adapters.sessions import Sessions
+    from adapters.workspace import Workspace
 
 FILE_LIMIT = 256 * 2**20  # bytes
 
@@ -31,6 +36,13 @@ def session_command() -> None:
     """Sessions: one question each, worked through phases F1…F8."""
 
 
+def sessions_of(workspace: Workspace) -> Sessions:
+    """The commands of sessions, with the rules that they follow: showing one needs none of them."""
+    from adapters.sessions import Sessions
+
+    return Sessions(workspace)
+
+
 @session_command.command("open")
 @session_argument
 @click.option("--question", required=True, help="The question that the session answers.")
@@ -40,7 +52,7 @@ def session_command() -> None:
 def open_session(run: Run, session_id: str, question: str, database: str, reason: str, dry_run: bool, key: str) -> None:
     """Begin a session. Makes the workspace when there is none."""
     with run.opened(create=True, dry_run=dry_run) as workspace:
-        done = Sessions(workspace).open(
+        done = sessions_of(workspace).open(
             session_id, question, run.by(workspace, reason, key, dry_run), database=database
         )
         show_committed(run, done, f"session {session_id} is open in F1", dry_run=dry_run, session_id=session_id)
@@ -86,10 +98,12 @@ def record(
     with run.opened() as workspace:
         by = run.by(workspace, reason, key, dry_run)
         if source:
-            return _record_file(run, Sessions(workspace), session_id, source, by)
+            return _record_file(run, sessions_of(workspace), session_id, source, by)
+        from adapters.sessions import accept_phase
+
         at = accept_phase(phase) if phase else None
         new = NewDecision(kind, subject, detail, rationale, at, question_context, concepts, tables, source_memory)
-        done = Sessions(workspace).record(session_id, new, by)
+        done = sessions_of(workspace).record(session_id, new, by)
         seq = next(one.event.seq for one in done.envelopes if isinstance(one.event, Decided))
         text = f"recorded as seq {seq} of {session_id}"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, seq=seq)
@@ -97,6 +111,8 @@ def record(
 
 
 def _record_file(run: Run, sessions: Sessions, session_id: str, source: str, by: By) -> int:
+    from adapters.decision_lines import record_lines
+
     outcomes = record_lines(sessions, session_id, _content(source), by)
     failed = [one for one in outcomes if one.error]
     counts = {"recorded": len(outcomes) - len(failed), "failed": len(failed)}
@@ -156,8 +172,10 @@ def edit(
     if subject is None and detail is None and rationale is None:
         raise click.UsageError("say what changes: --subject, --detail or --rationale")
     with run.opened() as workspace:
-        sessions = Sessions(workspace)
+        sessions = sessions_of(workspace)
         old = sessions.get(session_id).decision(seq)
+        from adapters.decision_lines import reworded
+
         changes = reworded(old, subject=subject, detail=detail, rationale=rationale)
         done = sessions.edit(session_id, seq, changes, run.by(workspace, reason, key, dry_run))
         new = next(one.event.seq for one in done.envelopes if isinstance(one.event, Decided))
@@ -173,7 +191,7 @@ def edit(
 def retract(run: Run, session_id: str, seq: int, reason: str, dry_run: bool, key: str) -> None:
     """Withdraw a decision. A memory made from it stays and is flagged."""
     with run.opened() as workspace:
-        done = Sessions(workspace).retract(session_id, seq, run.by(workspace, reason, key, dry_run))
+        done = sessions_of(workspace).retract(session_id, seq, run.by(workspace, reason, key, dry_run))
         text = f"seq {seq} of {session_id} is retracted"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, seq=seq)
 
@@ -186,7 +204,7 @@ def retract(run: Run, session_id: str, seq: int, reason: str, dry_run: bool, key
 def enter(run: Run, session_id: str, phase: str, reason: str, dry_run: bool, key: str) -> None:
     """Go on to a later phase."""
     with run.opened() as workspace:
-        done = Sessions(workspace).enter(session_id, phase, run.by(workspace, reason, key, dry_run))
+        done = sessions_of(workspace).enter(session_id, phase, run.by(workspace, reason, key, dry_run))
         text = f"session {session_id} is in {phase.upper()}"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, phase=phase.upper())
 
@@ -199,7 +217,7 @@ def enter(run: Run, session_id: str, phase: str, reason: str, dry_run: bool, key
 def reopen(run: Run, session_id: str, phase: str, reason: str, dry_run: bool, key: str) -> None:
     """Go back to a phase and keep its decisions; those of later phases become stale."""
     with run.opened() as workspace:
-        done = Sessions(workspace).reopen(session_id, phase, run.by(workspace, reason, key, dry_run))
+        done = sessions_of(workspace).reopen(session_id, phase, run.by(workspace, reason, key, dry_run))
         text = f"session {session_id} is back in {phase.upper()}"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, phase=phase.upper())
 
@@ -212,7 +230,7 @@ def reopen(run: Run, session_id: str, phase: str, reason: str, dry_run: bool, ke
 def roll_back(run: Run, session_id: str, phase: str, reason: str, dry_run: bool, key: str) -> None:
     """Go back to a phase and undo its decisions too; nothing is deleted."""
     with run.opened() as workspace:
-        done = Sessions(workspace).roll_back(session_id, phase, run.by(workspace, reason, key, dry_run))
+        done = sessions_of(workspace).roll_back(session_id, phase, run.by(workspace, reason, key, dry_run))
         text = f"session {session_id} is rolled back to the start of {phase.upper()}"
         show_committed(run, done, text, dry_run=dry_run, session_id=session_id, phase=phase.upper())
 
@@ -224,7 +242,7 @@ def roll_back(run: Run, session_id: str, phase: str, reason: str, dry_run: bool,
 def close(run: Run, session_id: str, reason: str, dry_run: bool, key: str) -> None:
     """End a session; refused while a candidate is undecided."""
     with run.opened() as workspace:
-        done = Sessions(workspace).close(session_id, run.by(workspace, reason, key, dry_run))
+        done = sessions_of(workspace).close(session_id, run.by(workspace, reason, key, dry_run))
         show_committed(run, done, f"session {session_id} is closed", dry_run=dry_run, session_id=session_id)
 
 
@@ -237,7 +255,7 @@ def show_session(run: Run, session_id: str, at: str) -> None:
     """A session with its decisions: how each stands, what became of it, and whose it is."""
     with run.opened() as workspace:
         position = position_of(workspace, at)
-        session = Sessions(workspace).get(session_id, position)
+        session = session_as_told(workspace.ledger, session_id, position)
         show(run, session_json(session) | {"at": position}, lambda: session_page(session, position))
 
 
@@ -248,7 +266,7 @@ def show_session(run: Run, session_id: str, at: str) -> None:
 def list_sessions(run: Run, status: str | None, limit: int, offset: int) -> None:
     """The sessions by id."""
     with run.opened() as workspace:
-        rows, total = Sessions(workspace).list(limit=limit, offset=offset, status=status or "")
+        rows, total = sessions_of(workspace).list(limit=limit, offset=offset, status=status or "")
         show(
             run,
             {"sessions": [{name: getattr(row, name) for name in row.__slots__} for row in rows], "total": total},
@@ -280,7 +298,7 @@ def list_sessions(run: Run, status: str | None, limit: int, offset: int) -> None
 def summary(run: Run, session_id: str, as_markdown: bool, at: str) -> None:
     """What became of the session's clarifications: approved memories first, then declined."""
     with run.opened() as workspace:
-        found = Sessions(workspace).summary(session_id, position_of(workspace, at))
+        found = sessions_of(workspace).summary(session_id, position_of(workspace, at))
         if run.json:
             print_json(found.as_json())
         elif as_markdown:

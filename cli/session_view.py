@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from adapters.session_json import outcome_of
 from cli.output import table
-from domain.session import Decision, Session
-from projections.summary import Summary, SummaryMemory
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from domain.session import Decision, Session
+    from projections.summary import Summary, SummaryMemory
 
 
 def session_page(session: Session, position: int | None) -> RenderableType:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Literal
 
 from domain.errors import AlreadyThere, InsufficientMemoryPermission, InvalidInput, NothingChanged, UnknownRepoScope
@@ -128,6 +127,8 @@ def find_repo(text: str, known: Sequence[Repo]) -> Repo:
         for one in known:
             if one.slug == slug and not one.name:
                 return one
+    from difflib import get_close_matches
+
     names = {name: one for one in known for name in (one.slug, one.name.casefold()) if name}
     near = [names[close] for close in get_close_matches(name, names, n=3, cutoff=0.5)]
     shown = ", ".join(dict.fromkeys(one.name or one.slug for one in near))

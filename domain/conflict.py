@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from domain import lexicon
+from domain.opposites import ACTION_OPPOSITES, NEGATIVE_PREFIXES, QUALITY_OPPOSITES
 from domain.pair import (
     Pair,
     added_words,
@@ -196,8 +197,11 @@ def opposite_words(pair: Pair) -> Relation | None:
     if len(difference.existing) != 1 or len(difference.candidate) != 1:
         return None
     left, right = difference.existing[0], difference.candidate[0]
-    action = (left.stem, right.stem) in lexicon.ACTION_OPPOSITES or (left.key, right.key) in lexicon.ACTION_OPPOSITES
-    if not (action or (left.stem, right.stem) in lexicon.QUALITY_OPPOSITES or _negative_form(left.key, right.key)):
+    action = (left.stem, right.stem) in ACTION_OPPOSITES or (
+        left.key,
+        right.key,
+    ) in ACTION_OPPOSITES
+    if not (action or (left.stem, right.stem) in QUALITY_OPPOSITES or _negative_form(left.key, right.key)):
         return None
     if difference.in_the_subject and not action:
         return Relation("distinct", "the opposite words say what each is about", differs=difference.words)
@@ -209,7 +213,7 @@ def opposite_words(pair: Pair) -> Relation | None:
 
 def _negative_form(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    return len(short) >= 5 and any(long == prefix + short for prefix in lexicon.NEGATIVE_PREFIXES)
+    return len(short) >= 5 and any(long == prefix + short for prefix in NEGATIVE_PREFIXES)
 
 
 def another_number(pair: Pair) -> Relation | None:

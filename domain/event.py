@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_origin
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -17,6 +19,23 @@ from domain.errors import LedgerDamaged
 
 STREAMS = uuid5(NAMESPACE_URL, "tht:stream")
 ERASED = "[erased]"  # what is read where a text was, once it was erased
+
+# the area of an event's name, and the module that declares its events: imported when the first of them is looked up
+AREAS = {
+    "belief": "domain.belief",
+    "conflict": "domain.conflict_case",
+    "domain": "domain.access",
+    "erasure": "domain.erasure",
+    "fact": "domain.topic_events",
+    "hot": "domain.hot",
+    "memory": "domain.memory",
+    "notes": "domain.notes",
+    "numbering": "domain.memory",
+    "policy": "domain.policy_events",
+    "recall": "domain.recall",
+    "session": "domain.session_events",
+    "upkeep": "domain.upkeep",
+}
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -73,19 +92,34 @@ _UPCASTERS: dict[tuple[str, int], Upcaster] = {}
 
 
 def registered_events() -> Mapping[str, type[Event]]:
-    """Every event class imported so far, by stored name."""
+    """Every event class, by stored name."""
+    for area in AREAS:
+        _load(area)
     return dict(_REGISTRY)
+
+
+def find_event(name: str) -> type[Event] | None:
+    """The event class of a stored name; None when this program knows none."""
+    area = name.partition(".")[0]
+    if area in AREAS:
+        _load(area)
+    return _REGISTRY.get(name)
+
+
+@cache
+def _load(area: str) -> None:
+    import_module(AREAS[area])
 
 
 def is_private(name: str) -> bool:
     """Whether the text of such events is for their own agent alone."""
-    cls = _REGISTRY.get(name)
+    cls = find_event(name)
     return cls is not None and cls.private
 
 
 def erased_fields(name: str) -> dict[str, Any]:
     """What stands in the sealed fields of an event once its text is erased."""
-    cls = _REGISTRY.get(name)
+    cls = find_event(name)
     if cls is None:
         return {}
     lists = {field for field in cls.sealed if get_origin(cls.model_fields[field].annotation) is tuple}
@@ -107,7 +141,7 @@ def decode_event(name: str, version: int, data: dict[str, Any]) -> Event:
 
     Raises LedgerDamaged when the name is not known, the version is newer than this program, or the data do not fit.
     """
-    cls = _REGISTRY.get(name)
+    cls = find_event(name)
     if cls is None:
         raise LedgerDamaged(f"unknown event {name!r}", "a newer tht may have written it: upgrade")
     if version > cls.version or version < 1:

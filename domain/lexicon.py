@@ -94,81 +94,12 @@ HEDGES = _set(
     "μόνο εκτός αν εάν ίσως σχεδόν σπάνια κάποτε ενίοτε πρώην ψευδές απαγορεύεται παρά αντί",
     "nicht kein keine nie ne pas jamais aucun nunca jamás não нет не ни никогда 不 没 未 无 非 吗",
 )
-_ACTION_PAIRS = (  # verbs and prepositions: opposite wherever they stand
-    ("enable activate abilitare attivare ενεργοποιώ", "disable deactivate disabilitare disattivare απενεργοποιώ"),
-    (
-        "allow permit permettere consentire επιτρέπω επιτρέπεται",
-        "forbid prohibit deny ban vietare απαγορεύω απαγορεύεται",
-    ),
-    ("accept accettare δέχομαι αποδέχομαι", "reject refuse rifiutare respingere απορρίπτω"),
-    ("include includere περιλαμβάνω", "exclude escludere αποκλείω εξαιρώ"),
-    ("before prima πριν", "after dopo μετά"),
-    ("with con με", "without senza χωρίς"),
-    ("above over", "below under"),
-    ("sopra πάνω", "sotto κάτω"),
-    ("start begin iniziare αρχίζω ξεκινά", "stop end finire σταματά λήγει"),
-    ("increase grow aumentare αυξάνω", "decrease shrink diminuire μειώνω"),
-    ("everyone everybody anyone all tutti όλοι", "nobody none nessuno κανείς κανένας"),
-    ("everything tutto όλα", "nothing niente nulla τίποτα"),
-    ("least almeno τουλάχιστον", "most massimo πολύ"),
-    ("always sempre πάντα", "never mai ποτέ"),
-    ("on", "off"),
-    ("<", ">= >"),
-    ("<=", "> >="),
-    ("≤", "> ≥"),
-    ("<", "≥"),
-)
-_QUALITY_PAIRS = (  # adjectives: in the subject they only say which one is meant
-    ("enabled active activated attivo attivato abilitato ενεργός ενεργοποιημένος",
-     "disabled inactive deactivated disattivo disattivato disabilitato inattivo ανενεργός απενεργοποιημένος"),
-    ("allowed permitted permesso consentito ammesso επιτρεπτός",
-     "forbidden prohibited denied banned disallowed vietato proibito απαγορευμένος"),
-    ("accepted accettato αποδεκτός", "rejected refused rifiutato respinto"),
-    ("included incluso compreso", "excluded escluso"),
-    ("required mandatory compulsory obbligatorio υποχρεωτικός", "optional facoltativo opzionale προαιρετικός"),
-    ("open aperto ανοιχτός ανοικτός", "closed chiuso κλειστός"),
-    ("public pubblico δημόσιος", "private privato ιδιωτικός"),
-    ("internal interno εσωτερικός", "external esterno εξωτερικός"),
-    ("synchronous sincrono σύγχρονος", "asynchronous asincrono ασύγχρονος"),
-    ("automatic automatico αυτόματος", "manual manuale χειροκίνητος"),
-    ("manually", "automatically"),
-    ("true vero αληθής αληθινός", "false falso ψευδής"),
-    ("valid valido έγκυρος", "invalid άκυρος"),
-    ("visible visibile ορατός", "invisible hidden invisibile nascosto αόρατος κρυφός"),
-    ("new nuovo νέος", "old vecchio παλιός"),
-    ("first primo πρώτος", "last ultimo τελευταίος"),
-    ("high alto υψηλός", "low basso χαμηλός"),
-    ("maximum max massimo μέγιστος", "minimum min minimo ελάχιστος"),
-    ("fast veloce γρήγορος", "slow lento αργός"),
-    ("safe sicuro ασφαλής", "unsafe insecure pericoloso επικίνδυνος"),
-    ("present presente παρών", "absent assente απών"),
-    ("present", "missing"),
-    ("complete completo πλήρης", "incomplete incompleto ελλιπής"),
-    ("mutable", "immutable"),
-    ("ascending crescente αύξων", "descending decrescente φθίνων"),
-    ("encrypted cifrato", "unencrypted plaintext"),
-    ("correct corretto σωστός", "incorrect wrong sbagliato errato λάθος"),
-    ("up", "down"),
-)  # fmt: skip
-NEGATIVE_PREFIXES = ("un", "dis", "non-", "non", "μη-")
 
 
-def _opposites(pairs: tuple[tuple[str, str], ...]) -> frozenset[tuple[str, str]]:
-    """Both directions of every pair, as stems of each language that may read the word."""
-    found = set()
-    for left, right in pairs:
-        for one in _stems(left):
-            for other in _stems(right):
-                found.update({(one, other), (other, one)})
-    return frozenset(found)
-
-
-def _stems(text: str) -> set[str]:
+def stems_of(text: str) -> set[str]:
+    """The words of a text, and their stems in each language that may read them."""
     return {stem(word, language) for word in words(text) for language in ("en", "it", "el")} | set(words(text))
 
-
-ACTION_OPPOSITES = _opposites(_ACTION_PAIRS)
-QUALITY_OPPOSITES = _opposites(_QUALITY_PAIRS)
 
 # -- slots that hold one value -----------------------------------------------------------------------------------------
 
@@ -189,7 +120,7 @@ _ATTRIBUTES = (
     "όριο μέγεθος διάστημα συχνότητα πηγή προορισμός πρωτεύουσα πόλη ρόλος πρωτόκολλο μέθοδος υπεύθυνος διευθυντής "
     "ιδιοκτήτης συγγραφέας προθεσμία στόχος"
 )
-ATTRIBUTES = frozenset(_stems(_ATTRIBUTES))
+ATTRIBUTES = frozenset(stems_of(_ATTRIBUTES))
 _STATE_VERBS = (
     "work works live lives stored saved kept hosted located written encoded expressed measured based deployed owned "
     "managed maintained led recorded published set called named signed calculated computed counted represented "
@@ -198,10 +129,10 @@ _STATE_VERBS = (
     "δουλεύει εργάζεται ζει μένει αποθηκεύεται αποθηκεύονται φιλοξενείται γράφεται γράφονται μετράται μετρώνται "
     "ονομάζεται υπολογίζεται βρίσκεται"
 )
-STATE_VERBS = frozenset(_stems(_STATE_VERBS))
+STATE_VERBS = frozenset(stems_of(_STATE_VERBS))
 STATE_PREPOSITIONS = _set("in at by on as for in a da presso su come σε από ως με")
 LABELS = frozenset(
-    _stems(
+    stems_of(
         "issue ticket bug pr commit version port step phase chapter section page room build sprint release server "
         "node shard line rule case user question table figure article versione porta fase passo capitolo sezione "
         "pagina stanza riga caso regola tabella figura articolo έκδοση θύρα φάση βήμα κεφάλαιο ενότητα σελίδα "

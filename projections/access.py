@@ -8,39 +8,11 @@ from typing import Any, cast
 
 from domain.access import DomainCreated, GrantChanged, Permission, Repo
 from domain.event import Envelope, iso_utc
+from projections.tables.access import DOMAINS, GRANTS, AccessTables
 from projections.view import View
 
-DOMAINS = "access_v1_domains"
-GRANTS = "access_v1_grants"
 
-
-class AccessView(View):
-    name = "access"
-    version = 1
-    tables = (DOMAINS, GRANTS)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {DOMAINS} (
-            id TEXT PRIMARY KEY,
-            label TEXT NOT NULL,
-            repo TEXT NOT NULL,
-            repo_name TEXT NOT NULL,
-            by TEXT NOT NULL,
-            at TEXT NOT NULL,
-            position INTEGER NOT NULL
-        ) STRICT""",
-        f"""CREATE TABLE IF NOT EXISTS {GRANTS} (
-            domain TEXT NOT NULL,
-            role TEXT NOT NULL,
-            permission TEXT NOT NULL,
-            seeded INTEGER NOT NULL,
-            by TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            at TEXT NOT NULL,
-            position INTEGER NOT NULL,
-            PRIMARY KEY (role, domain)
-        ) STRICT, WITHOUT ROWID""",
-    )
-
+class AccessView(AccessTables, View):
     concerned = (DomainCreated, GrantChanged)
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:

@@ -14,9 +14,9 @@ from heapq import nlargest
 from domain.conflict import relation
 from domain.links import telling_words
 from domain.propose import may_meet
-from projections.facts import FACTS
-from projections.notes import ITEMS, OBSERVATIONS
-from projections.policies import POLICIES
+from projections.tables.facts import FACTS
+from projections.tables.notes import ITEMS, OBSERVATIONS
+from projections.tables.policies import POLICIES
 
 COMPARED = 20  # erased texts that another fact of their topic is compared with: those with most words in common
 

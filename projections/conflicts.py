@@ -8,38 +8,13 @@ from typing import Any
 
 from domain.conflict_case import ConflictFound, ConflictReopened, ConflictResolved, ConflictWithdrawn
 from domain.event import Envelope, iso_utc
-from projections.facts import FACTS
 from projections.scope import Scope
+from projections.tables.conflicts import CONFLICTS, ConflictTables
+from projections.tables.facts import FACTS
 from projections.view import View
 
-CONFLICTS = "conflicts_v1_conflicts"
 
-
-class ConflictsView(View):
-    name = "conflicts"
-    version = 1
-    tables = (CONFLICTS,)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {CONFLICTS} (
-            position INTEGER PRIMARY KEY,
-            id TEXT NOT NULL UNIQUE,
-            older TEXT NOT NULL,
-            newer TEXT NOT NULL,
-            found TEXT NOT NULL,
-            rule TEXT NOT NULL,
-            state TEXT NOT NULL,
-            winner TEXT NOT NULL,
-            at TEXT NOT NULL,
-            resolved_by TEXT NOT NULL,
-            resolved_at TEXT NOT NULL,
-            resolved_reason TEXT NOT NULL,
-            changed_position INTEGER NOT NULL
-        ) STRICT""",
-        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_state ON {CONFLICTS} (state, position)",
-        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_older ON {CONFLICTS} (older)",
-        f"CREATE INDEX IF NOT EXISTS {CONFLICTS}_newer ON {CONFLICTS} (newer)",
-    )
-
+class ConflictsView(ConflictTables, View):
     concerned = (ConflictFound, ConflictResolved, ConflictWithdrawn, ConflictReopened)
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:

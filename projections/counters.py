@@ -8,32 +8,11 @@ from dataclasses import dataclass
 from domain.event import Envelope, iso_utc
 from domain.recall import FactsShown
 from domain.text import actor_key
+from projections.tables.counters import RECALLS, SHOWN, CounterTables
 from projections.view import View
 
-RECALLS = "counters_v1_recalls"
-SHOWN = "counters_v1_shown"
 
-
-class CountersView(View):
-    name = "counters"
-    version = 1
-    tables = (RECALLS, SHOWN)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {RECALLS} (
-            fact_id TEXT PRIMARY KEY,
-            count INTEGER NOT NULL,
-            last_at TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID""",
-        f"""CREATE TABLE IF NOT EXISTS {SHOWN} (
-            actor TEXT NOT NULL,
-            fact_id TEXT NOT NULL,
-            at TEXT NOT NULL,
-            first_at TEXT NOT NULL,
-            PRIMARY KEY (actor, fact_id)
-        ) STRICT, WITHOUT ROWID""",
-        f"CREATE INDEX IF NOT EXISTS {SHOWN}_fact ON {SHOWN} (fact_id)",
-    )
-
+class CountersView(CounterTables, View):
     concerned = (FactsShown,)
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:

@@ -7,15 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 
-FACTS = "facts_v2_facts"
-MERGED = "facts_v2_merged"
-SCHEMA = (
-    f"""CREATE TABLE IF NOT EXISTS {MERGED} (
-        position INTEGER PRIMARY KEY,
-        answered_by INTEGER NOT NULL
-    ) STRICT""",
-    f"CREATE INDEX IF NOT EXISTS {MERGED}_by ON {MERGED} (answered_by)",
-)
+from projections.tables.facts import FACTS, MERGED
+
 ANSWERED_BY = f"coalesce((SELECT answered_by FROM {MERGED} m WHERE m.position = number), number)"  # of a row `number`
 
 _BELOW = f"""WITH RECURSIVE below (id, position) AS (

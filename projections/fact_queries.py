@@ -10,9 +10,9 @@ from typing import Any
 
 from domain.ids import slug_of
 from projections.counters import recall_count
-from projections.facts import FACTS, ORIGINS, TEXT
 from projections.lexical import filled, lexical_terms, query_of, ranked
 from projections.scope import Scope
+from projections.tables.facts import FACTS, ORIGINS, TEXT
 
 
 @dataclass(frozen=True, slots=True)

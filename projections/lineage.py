@@ -7,8 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from projections.decisions import DECISIONS
-from projections.registry import MEMORIES, SOURCES
+from projections.tables.decisions import DECISIONS
+from projections.tables.registry import MEMORIES, SOURCES
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,31 +9,13 @@ from typing import Any
 
 from domain.event import Envelope
 from domain.topic_events import FactLinked, FactUnlinked
-from projections.facts import FACTS
 from projections.scope import Scope
+from projections.tables.facts import FACTS
+from projections.tables.links import LINKS, LinkTables
 from projections.view import View
 
-LINKS = "links_v1_links"
 
-
-class LinksView(View):
-    name = "links"
-    version = 1
-    tables = (LINKS,)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {LINKS} (
-            source TEXT NOT NULL,
-            target TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            weight REAL NOT NULL,
-            by_hand INTEGER NOT NULL,
-            by TEXT NOT NULL,
-            position INTEGER NOT NULL,
-            PRIMARY KEY (source, target, kind)
-        ) STRICT, WITHOUT ROWID""",
-        f"CREATE INDEX IF NOT EXISTS {LINKS}_target ON {LINKS} (target)",
-    )
-
+class LinksView(LinkTables, View):
     concerned = (FactLinked, FactUnlinked)
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:

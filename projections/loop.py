@@ -16,7 +16,7 @@ from typing import Protocol
 
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent, ThtError
 from domain.event import Envelope, Event
-from projections.view import Parked, Standing, View, ViewsFile
+from projections.view import Parked, Standing, Tables, View, ViewsFile
 
 PAGE = 500  # events
 
@@ -67,7 +67,7 @@ def require_same_history(what: str, standing: Standing, ledger: LedgerReader, me
 def catch_up(
     ledger: LedgerReader,
     file: ViewsFile,
-    views: Sequence[View] = (),
+    views: Sequence[Tables] = (),
     *,
     until: int | None = None,
     progress: Progress | None = None,
@@ -99,7 +99,7 @@ def catch_up(
 
 def _apply_page(
     file: ViewsFile,
-    views: Sequence[View],
+    views: Sequence[Tables],
     standings: Sequence[Standing],
     page: Sequence[Envelope | Broken],
     reached: Standing,
@@ -109,18 +109,21 @@ def _apply_page(
     behind = [
         (view, before) for view, before in zip(views, standings, strict=True) if before.position < reached.position
     ]
+    areas = {event.event.name.partition(".")[0] for event in page if isinstance(event, Envelope)}
+    legible = all(isinstance(event, Envelope) for event in page)  # what does not decode may be of concern to any
+    concerned = [(view.loaded(), before) for view, before in behind if view.follows(areas) or not legible]
     parked = file.parked()
     try:
         try:
             with _claimed(file, behind, reached) as db:
-                for view, before in behind:
+                for view, before in concerned:
                     for event in _wanted(parked, view, before, page):
                         _apply(db, view, event)
         except PoisonEvent:
             if fail_fast:
                 raise
             with _claimed(file, behind, reached) as db:
-                for view, before in behind:
+                for view, before in concerned:
                     _apply_or_park(file, db, view, _wanted(parked, view, before, page))
     except _Overtaken:
         return  # another process applied this page; the next round reads the positions again
@@ -132,10 +135,10 @@ class _Overtaken(Exception):
 
 @contextmanager
 def _claimed(
-    file: ViewsFile, behind: Sequence[tuple[View, Standing]], reached: Standing
+    file: ViewsFile, behind: Sequence[tuple[Tables, Standing]], reached: Standing
 ) -> Iterator[sqlite3.Connection]:
     with file.transaction() as db:
-        alike: dict[Standing, list[View]] = {}
+        alike: dict[Standing, list[Tables]] = {}
         for view, before in behind:
             alike.setdefault(before, []).append(view)
         if not all(file.claim(views, before, reached) for before, views in alike.items()):
@@ -146,7 +149,7 @@ def _claimed(
 def _wanted(
     parked: Sequence[Parked], view: View, before: Standing, page: Sequence[Envelope | Broken]
 ) -> list[Envelope | Broken]:
-    """What of a page a view has to see. What does not decode may be of concern to any."""
+    """What of a page a view has to see."""
     stopped = {one.stream for one in parked if (one.name, one.version) == (view.name, view.version)}
     return [
         event
@@ -196,7 +199,7 @@ def _apply_or_park(file: ViewsFile, db: sqlite3.Connection, view: View, events: 
 
 
 def rebuild(
-    ledger: LedgerReader, file: ViewsFile, views: Sequence[View], scratch: Path, progress: Progress | None = None
+    ledger: LedgerReader, file: ViewsFile, views: Sequence[Tables], scratch: Path, progress: Progress | None = None
 ) -> None:
     """Fill fresh copies of the views beside the old ones, check them, then swap them in.
 
@@ -221,7 +224,7 @@ def _check_copy(copy: ViewsFile) -> None:
     if found != ["ok"]:
         raise HomeNotWritable(f"the rebuilt copy is damaged: {found[0]}", "check the disk; the old view stays in place")
     for view in copy.views:
-        for broken in view.broken_invariants(copy.db):
+        for broken in view.loaded().broken_invariants(copy.db):
             raise PoisonEvent(f"the rebuilt view {view.name} breaks an invariant: {broken}", "the old view stays")
 
 

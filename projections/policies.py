@@ -20,51 +20,13 @@ from domain.policy_events import (
 )
 from projections.fact_queries import closed_among
 from projections.scope import Scope
+from projections.tables.policies import HISTORY, POLICIES, PolicyTables
 from projections.view import View
 
-POLICIES = "policies_v1_policies"
-HISTORY = "policies_v1_history"
 LONGEST = 3  # policies that a warning names
 
 
-class PoliciesView(View):
-    name = "policies"
-    version = 1
-    tables = (POLICIES, HISTORY)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {POLICIES} (
-            position INTEGER PRIMARY KEY,
-            id TEXT NOT NULL UNIQUE,
-            domain TEXT NOT NULL,
-            rule TEXT NOT NULL,
-            required_role TEXT NOT NULL,
-            derived_from TEXT NOT NULL,
-            proposed_by TEXT NOT NULL,
-            proposed_role TEXT NOT NULL,
-            proposed_at TEXT NOT NULL,
-            status TEXT NOT NULL,
-            held TEXT NOT NULL,
-            supersedes TEXT NOT NULL,
-            superseded_by TEXT NOT NULL,
-            self_reviewed INTEGER NOT NULL,
-            changed_by TEXT NOT NULL,
-            changed_at TEXT NOT NULL,
-            changed_reason TEXT NOT NULL
-        ) STRICT""",
-        f"""CREATE TABLE IF NOT EXISTS {HISTORY} (
-            position INTEGER PRIMARY KEY,
-            policy_id TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            by TEXT NOT NULL,
-            role TEXT NOT NULL,
-            at TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            what TEXT NOT NULL
-        ) STRICT""",
-        f"CREATE INDEX IF NOT EXISTS {POLICIES}_status ON {POLICIES} (status, position)",
-        f"CREATE INDEX IF NOT EXISTS {HISTORY}_policy ON {HISTORY} (policy_id, position)",
-    )
-
+class PoliciesView(PolicyTables, View):
     concerned = (PolicyEvent, TextErased)
 
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:

@@ -13,46 +13,11 @@ from domain.erasure import TextErased
 from domain.event import ERASED, Envelope, Event, iso_utc
 from domain.session_events import PREFIX, ConceptClarified, Decided, decision_record
 from domain.upkeep import COUNTED, UpkeepRun
+from projections.tables.timeline import EVENTS, NAMED, TimelineTables
 from projections.view import View
 
-EVENTS = "timeline_v4_events"
-NAMED = "timeline_v4_named"  # the other records that an event names
 
-
-class TimelineView(View):
-    name = "timeline"
-    version = 4
-    tables = (EVENTS, NAMED)
-    schema = (
-        f"""CREATE TABLE IF NOT EXISTS {EVENTS} (
-            position INTEGER PRIMARY KEY,
-            at TEXT NOT NULL,
-            actor TEXT NOT NULL,
-            role TEXT NOT NULL,
-            reason TEXT NOT NULL,
-            correlation_id TEXT NOT NULL,
-            stream TEXT NOT NULL,
-            version INTEGER NOT NULL,
-            kind TEXT NOT NULL,
-            session_id TEXT NOT NULL,
-            seq INTEGER,
-            memory_id TEXT NOT NULL,
-            what TEXT NOT NULL,
-            record TEXT NOT NULL
-        ) STRICT""",
-        f"""CREATE TABLE IF NOT EXISTS {NAMED} (
-            record TEXT NOT NULL,
-            position INTEGER NOT NULL,
-            PRIMARY KEY (record, position)
-        ) STRICT, WITHOUT ROWID""",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_session ON {EVENTS} (session_id, position)",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_memory ON {EVENTS} (memory_id, position)",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_actor ON {EVENTS} (actor, position)",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_at ON {EVENTS} (at, position)",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_record ON {EVENTS} (record) WHERE record <> ''",
-        f"CREATE INDEX IF NOT EXISTS {EVENTS}_together ON {EVENTS} (correlation_id)",
-    )
-
+class TimelineView(TimelineTables, View):
     def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
         event = envelope.event
         if isinstance(event, TextErased):

@@ -10,12 +10,13 @@ from datetime import datetime
 from domain.decay import Curve, curve_for, hours_between, standing
 from domain.equivalents import Known
 from domain.text import actor_key
-from projections.conflicts import CONFLICTS
-from projections.counters import RECALLS, first_shown
+from projections.counters import first_shown
 from projections.fact_queries import FactRow, all_live
-from projections.facts import FACTS, ORIGINS
-from projections.notes import ITEMS
 from projections.scope import Scope
+from projections.tables.conflicts import CONFLICTS
+from projections.tables.counters import RECALLS
+from projections.tables.facts import FACTS, ORIGINS
+from projections.tables.notes import ITEMS
 
 Curves = Mapping[str, Curve]
 

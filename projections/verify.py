@@ -9,7 +9,7 @@ from typing import Any
 
 from domain.errors import ThtError
 from projections.loop import LedgerReader, Progress, catch_up, require_same_history
-from projections.view import Standing, View, ViewsFile
+from projections.view import Standing, Tables, ViewsFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Finding:
 class _Held:
     """What a view holds now. `parked` are stream names."""
 
-    view: View
+    view: Tables
     standing: Standing
     digests: dict[str, str]
     parked: frozenset[str]
@@ -73,7 +73,7 @@ def _odd_shape(file: ViewsFile) -> Iterator[Finding]:
         yield Finding("view", where, error.message, rebuild)
 
 
-def _look(ledger: LedgerReader, file: ViewsFile, view: View, held: list[_Held]) -> Iterator[Finding]:
+def _look(ledger: LedgerReader, file: ViewsFile, view: Tables, held: list[_Held]) -> Iterator[Finding]:
     """What is wrong with a view by itself. One that can be compared with a replay is added to `held`."""
     rebuild = f"tht projection rebuild {view.name}"
     try:
@@ -81,7 +81,7 @@ def _look(ledger: LedgerReader, file: ViewsFile, view: View, held: list[_Held]) 
             standing = file.standing(view)
             parked = file.parked(view)
             digests = view.digests(db)
-            broken = view.broken_invariants(db)
+            broken = view.loaded().broken_invariants(db)
         damaged = _damaged_texts(file, view)
         require_same_history("it", standing, ledger, rebuild)
     except ThtError as error:
@@ -101,7 +101,7 @@ def _look(ledger: LedgerReader, file: ViewsFile, view: View, held: list[_Held]) 
     held.append(_Held(view, standing, digests, frozenset(one.stream for one in parked)))
 
 
-def _damaged_texts(file: ViewsFile, view: View) -> list[str]:
+def _damaged_texts(file: ViewsFile, view: Tables) -> list[str]:
     """Full-text tables that FTS5 itself finds unlike their content (rank 1: compare with the rows too)."""
     found = []
     for table in view.derived:

@@ -1,13 +1,18 @@
-"""A SQL view: its name, version, tables and digest; and the one file in which all views of a workspace live."""
+"""A SQL view: its name, version, tables and digest; and the one file in which all views of a workspace live.
+
+Most commands find the views where the ledger is: the file is opened and checked with the tables that are declared, and
+what folds events into them, with the events' classes, is loaded when there are events that may concern it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -42,24 +47,26 @@ TRACKING = (
 Row = sqlite3.Row
 
 
-class View(ABC):
-    """Tables that follow from the ledger. A change of meaning or of tables needs a new `version`."""
+class Tables:
+    """The tables of a view. A change of meaning or of tables needs a new `version`."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     tables: ClassVar[tuple[str, ...]]  # named <name>_v<version>_…, so that two versions stand side by side
     schema: ClassVar[tuple[str, ...]]
-    concerned: ClassVar[tuple[type[Event], ...]] = (Event,)  # by events of these classes only
     derived: ClassVar[tuple[str, ...]] = ()  # full-text tables over `tables`, made anew after a copy
+    areas: ClassVar[tuple[str, ...] | None] = None  # of the events that may concern the view; None: of any
+    folded_by: ClassVar[str]  # where the view is: `module.Class`
 
-    @abstractmethod
-    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
-        """Fold one event in. Called once for every event of `concerned`, in order of position, inside the loop's
-        transaction; other events would leave the view as it is."""
+    def follows(self, areas: Collection[str]) -> bool:
+        """Whether any event of these areas may concern the view."""
+        return self.areas is None or any(area in areas for area in self.areas)
 
-    def broken_invariants(self, db: sqlite3.Connection) -> list[str]:
-        """What of the domain's invariants does not hold in this view; empty when all do."""
-        return []
+    def loaded(self) -> View:
+        """The view with these tables."""
+        module, _, name = self.folded_by.rpartition(".")
+        view: View = getattr(import_module(module), name)()
+        return view
 
     def create(self, db: sqlite3.Connection) -> None:
         for statement in self.schema:
@@ -72,6 +79,24 @@ class View(ABC):
     def digests(self, db: sqlite3.Connection) -> dict[str, str]:
         """SHA-256 over every row of every table, in the order of all columns."""
         return {table: _table_digest(db, table) for table in self.tables}
+
+
+class View(Tables, ABC):
+    """Tables that follow from the ledger, and how."""
+
+    concerned: ClassVar[tuple[type[Event], ...]] = (Event,)  # by events of these classes only
+
+    def loaded(self) -> View:
+        return self
+
+    @abstractmethod
+    def apply(self, db: sqlite3.Connection, envelope: Envelope) -> None:
+        """Fold one event in. Called once for every event of `concerned`, in order of position, inside the loop's
+        transaction; other events would leave the view as it is."""
+
+    def broken_invariants(self, db: sqlite3.Connection) -> list[str]:
+        """What of the domain's invariants does not hold in this view; empty when all do."""
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +121,7 @@ class Parked:
 class ViewsFile:
     """`views.sqlite3`, or a scratch copy of it. Everything in it can be deleted and replayed."""
 
-    def __init__(self, path: Path | None, views: Sequence[View], genesis: str) -> None:
+    def __init__(self, path: Path | None, views: Sequence[Tables], genesis: str) -> None:
         """Opens or makes the file; None keeps it in memory. Tables are made under a lock, so openers do not collide."""
         self.path, self.views = path, tuple(views)
         with self.translated():
@@ -218,11 +243,11 @@ class ViewsFile:
 
     # -- standing
 
-    def standing(self, view: View) -> Standing:
+    def standing(self, view: Tables) -> Standing:
         (found,) = self.standings((view,))
         return found
 
-    def standings(self, views: Sequence[View]) -> list[Standing]:
+    def standings(self, views: Sequence[Tables]) -> list[Standing]:
         """How far each of the views has come, all seen at one moment."""
         rows = self.db.execute("SELECT name, version, position, chain FROM projections").fetchall()
         held = {(row["name"], row["version"]): Standing(row["position"], row["chain"]) for row in rows}
@@ -231,7 +256,7 @@ class ViewsFile:
                 raise self._damaged(f"it does not say how far the view {view.name} has come")
         return [held[view.name, view.version] for view in views]
 
-    def claim(self, views: Sequence[View], before: Standing, after: Standing) -> bool:
+    def claim(self, views: Sequence[Tables], before: Standing, after: Standing) -> bool:
         """Move views that stand alike inside the current transaction; False when another process moved one first."""
         which = " OR ".join(["(name = ? AND version = ?)"] * len(views))
         names = [part for view in views for part in (view.name, view.version)]
@@ -241,7 +266,7 @@ class ViewsFile:
         )
         return moved.rowcount == len(views)
 
-    def parked(self, view: View | None = None) -> list[Parked]:
+    def parked(self, view: Tables | None = None) -> list[Parked]:
         rows = self.db.execute("SELECT * FROM parked ORDER BY name, version, position").fetchall()
         return [
             Parked(**dict(row))
@@ -249,14 +274,14 @@ class ViewsFile:
             if view is None or (row["name"], row["version"]) == (view.name, view.version)
         ]
 
-    def park(self, view: View, stream: str, position: int, error: str) -> None:
+    def park(self, view: Tables, stream: str, position: int, error: str) -> None:
         self.db.execute(
             "INSERT OR IGNORE INTO parked VALUES (?, ?, ?, ?, ?)", (view.name, view.version, stream, position, error)
         )
 
     # -- copies
 
-    def take_over(self, views: Sequence[View], scratch: Path) -> None:
+    def take_over(self, views: Sequence[Tables], scratch: Path) -> None:
         """Replace the views' rows by those of rebuilt copies and drop older versions, all in one transaction."""
         with self.translated():
             self.db.execute("ATTACH DATABASE ? AS scratch", (str(scratch),))
@@ -282,7 +307,7 @@ class ViewsFile:
             raise HomeNotWritable("the views are being read by another process", "wait for it, then try again")
 
     @staticmethod
-    def _take_rows(db: sqlite3.Connection, view: View) -> None:
+    def _take_rows(db: sqlite3.Connection, view: Tables) -> None:
         for table in view.tables:
             db.execute(f"DELETE FROM main.{table}")
             db.execute(f"INSERT INTO main.{table} SELECT * FROM scratch.{table}")
@@ -293,7 +318,7 @@ class ViewsFile:
             (view.name, view.version),
         )
 
-    def _drop_older(self, view: View) -> None:
+    def _drop_older(self, view: Tables) -> None:
         older = self.db.execute(
             "SELECT version FROM main.projections WHERE name = ? AND version < ?", (view.name, view.version)
         ).fetchall()
@@ -312,7 +337,7 @@ class ViewsFile:
         return not any(name != other[0] and name.startswith(f"{other[0]}_") for other in names)
 
 
-def _standing_of(view: View) -> Part:
+def _standing_of(view: Tables) -> Part:
     return Part("projection", f"{view.name} v{view.version}", view.name, str(view.version))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from domain.access import repo_of
 from projections import registry
-from projections.facts import FACTS
 from projections.record import Record
 from projections.refs import FACT, MEMORY, fact_ref, id_of, kind_of, memory_ref
+from projections.tables.facts import FACTS
 
 _LIVE = "status = 'live'"
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.text import memory_number
-from projections.links import LINKS
 from projections.recall.question import Candidate, Question
 from projections.recall.records import Source, may_answer
 from projections.refs import FACT, MEMORY, id_of, ref_of
+from projections.tables.links import LINKS
 
 SEEDS = 5
 STEPS = 2

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from domain.event import iso_utc
 from projections import registry
 from projections.fact_merges import ANSWERED_BY
-from projections.facts import FACTS, TEXT
 from projections.lexical import common, filled, lexical_terms, query_of, ranked
 from projections.recall.dates import Window
 from projections.recall.question import Candidate, Kind, Question
 from projections.refs import id_of, kind_of, ref_of
+from projections.tables.facts import FACTS, TEXT
+from projections.tables.registry import MEMORIES
+from projections.tables.registry import TEXT as MEMORY_TEXT
 
 _ASKED = 400  # ids in one statement
 
@@ -64,11 +66,11 @@ def _memories(question: Question) -> Source:
     past, moment = question.wanted.past, question.wanted.at
     return Source(
         "memory",
-        registry.MEMORIES,
-        registry.TEXT,
+        MEMORIES,
+        MEMORY_TEXT,
         "number",
         "hit.number",
-        f"{registry.MEMORIES}.number AS place, id, '' AS domain, '' AS memory_type, 1.0 AS confidence,"
+        f"{MEMORIES}.number AS place, id, '' AS domain, '' AS memory_type, 1.0 AS confidence,"
         " timestamp AS active_at, timestamp AS held_from, words",
         registry.HELD if past else registry.LIVE,
         (moment, moment) if past else (),

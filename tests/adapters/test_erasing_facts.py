@@ -18,8 +18,8 @@ from adapters.undo import Undo
 from adapters.workspace import Workspace
 from domain.errors import UnknownRecord
 from domain.propose import NewFact, OnConflict
-from projections.facts import FACTS
 from projections.scope import Reader
+from projections.tables.facts import FACTS
 from tests.adapters.test_erasing import erase, told, workspace_in
 
 ADA, CODER, QA = By("human:ada"), By("agent:coder"), By("agent:qa")

@@ -27,13 +27,17 @@ _WORDS = [
 ]  # 1,728, rare ones last
 
 
-def make_workspace(home: Path, events: int) -> Workspace:
-    """A workspace with about this many events, one memory in ten, embedder `hash`. Views are not caught up."""
+def make_workspace(home: Path, events: int, together: int = 100) -> Workspace:
+    """A workspace with about this many events, one memory in ten, embedder `hash`. Views are not caught up.
+
+    `together`: so many sessions are one command, which is quicker, and which the audit of each of them then tells.
+    """
     workspace = create_workspace(home, "default")
     workspace.config.set("embedder.model", "hash:384")
     numbers = count(1)
-    for _ in range(max(1, events // (EVENTS_A_SESSION * 100))):
-        batch = [next(numbers) for _ in range(min(100, max(1, events // EVENTS_A_SESSION)))]
+    together = min(together, max(1, events // EVENTS_A_SESSION))
+    for _ in range(max(1, events // (EVENTS_A_SESSION * together))):
+        batch = [next(numbers) for _ in range(together)]
         workspace.ledger.transact(partial(_write, batch), By("tool:benchmark"), ("bench", batch[0]))
     return workspace
 

@@ -276,7 +276,7 @@ class Run:
 
     def commands(self) -> None:
         home = self.home("commands", COMMANDS_AT)
-        make_workspace(home, COMMANDS_AT).close()
+        make_workspace(home, COMMANDS_AT, together=1).close()
         self.part("commands", command_rows(home))
 
     def memories(self) -> None:

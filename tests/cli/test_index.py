@@ -10,7 +10,7 @@ import pytest
 from adapters.hash_embedder import HashEmbedder
 from projections.index.points import point_id
 from projections.index.port import Point
-from projections.registry import MEMORIES
+from projections.tables.registry import MEMORIES
 from tests.cli.workbench import Bench
 
 if TYPE_CHECKING:

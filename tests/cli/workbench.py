@@ -120,10 +120,15 @@ class Bench:
 
 def imported_by(*arguments: str) -> set[str]:
     """The top-level modules that one command loads, in a process of its own."""
+    return {name.partition(".")[0] for name in modules_of(*arguments)}
+
+
+def modules_of(*arguments: str) -> set[str]:
+    """Every module that one command loads, in a process of its own."""
     script = (
         "import sys\nfrom cli.main import main\n"
         "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "print()\nprint(' '.join(sorted({name.partition('.')[0] for name in sys.modules})))"
+        "print()\nprint(' '.join(sorted(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())

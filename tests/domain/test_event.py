@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import pkgutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, timezone
+from importlib import import_module
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+import domain
 from domain.errors import LedgerDamaged
-from domain.event import Event, decode_event, iso_utc, registered_events, stream_id, upcaster
+from domain.event import (
+    AREAS,
+    Event,
+    decode_event,
+    erased_fields,
+    is_private,
+    iso_utc,
+    registered_events,
+    stream_id,
+    upcaster,
+)
 from domain.memory import MemoryRecorded, Source
 from domain.session_events import ConceptClarified
 from tests.domain.spec import clarified
@@ -117,6 +133,47 @@ def test_the_owners_words() -> None:
     assert (clarified(1).name, clarified(1).kind) == ("session.concept-clarified", "concept_clarified")
     owners = {"concept_clarified", "memory_promoted", "memory_promotion_declined"}
     assert owners <= {event.kind for event in registered_events().values()}
+
+
+def own_events() -> dict[str, type[Event]]:
+    """Every event that any module of the domain declares."""
+    for module in pkgutil.walk_packages(domain.__path__, "domain."):
+        import_module(module.name)
+    return {name: cls for name, cls in registered_events().items() if cls.__module__.startswith("domain.")}
+
+
+def test_the_area_of_an_event_says_which_module_declares_it() -> None:
+    areas = {(name.partition(".")[0], cls.__module__) for name, cls in own_events().items()}
+    assert areas == set(AREAS.items())
+
+
+IN_A_FRESH_PROCESS = """
+import json, sys
+from domain.event import AREAS, erased_fields, find_event, is_private
+assert not set(AREAS.values()) & sys.modules.keys()
+found = {}
+for name in sys.argv[1:]:
+    found[name] = [is_private(name), erased_fields(name), find_event(name).__name__]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_an_event_is_found_by_its_stored_name_alone(area: str) -> None:
+    """In a process that has loaded none, with what is private in it and what can be erased."""
+    expected = {name: cls for name, cls in own_events().items() if name.startswith(f"{area}.")}
+    command = [sys.executable, "-c", IN_A_FRESH_PROCESS, *expected]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {
+        name: json.loads(json.dumps([is_private(name), erased_fields(name), cls.__name__]))
+        for name, cls in expected.items()
+    }
+
+
+def test_a_fresh_process_lists_every_event() -> None:
+    script = "import json; from domain.event import registered_events; print(json.dumps(sorted(registered_events())))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == sorted(own_events())
 
 
 def test_a_class_without_a_name_is_never_recorded() -> None:

@@ -26,7 +26,7 @@ EXAMPLES = settings(suppress_health_check=list(HealthCheck), max_examples=5, dea
 
 
 def shown_everything(view: View) -> View:
-    seeing: View = type(f"All{type(view).__name__}", (type(view),), {"concerned": (Event,)})()
+    seeing: View = type(f"All{type(view).__name__}", (type(view),), {"concerned": (Event,), "areas": None})()
     return seeing
 
 

@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 from adapters.fact_reading import FactReading, Moment
 from adapters.health import Health
 from adapters.recalling import Recalling
-from projections.access import DOMAINS, GRANTS
-from projections.beliefs import BELIEFS, MEMBERS, RUNS
-from projections.conflicts import CONFLICTS
-from projections.counters import RECALLS, SHOWN
 from projections.fact_merges import MERGED
-from projections.facts import FACTS, ORIGINS
-from projections.links import LINKS
-from projections.notes import ITEMS, OBSERVATIONS, TEXTS
-from projections.policies import HISTORY, POLICIES
 from projections.recall.question import MODES
 from projections.scope import Reader
+from projections.tables.access import DOMAINS, GRANTS
+from projections.tables.beliefs import BELIEFS, MEMBERS, RUNS
+from projections.tables.conflicts import CONFLICTS
+from projections.tables.counters import RECALLS, SHOWN
+from projections.tables.facts import FACTS, ORIGINS
+from projections.tables.links import LINKS
+from projections.tables.notes import ITEMS, OBSERVATIONS, TEXTS
+from projections.tables.policies import HISTORY, POLICIES
 from tests.oracle import knowledge_oracle as oracle
 from tests.oracle import knowledge_people as people
 from tests.oracle import knowledge_upkeep as upkeep

@@ -21,9 +21,9 @@ from adapters.workspace import Workspace, make_views
 from domain.errors import HomeNotWritable
 from domain.event import Envelope, Event
 from domain.promotion import undecided
-from projections.decisions import DECISIONS, SESSIONS
 from projections.loop import PAGE, Broken, Head, LedgerReader, catch_up
 from projections.registry import RegistryView
+from projections.tables.decisions import DECISIONS, SESSIONS
 from projections.view import View, ViewsFile
 from tests.oracle import oracle
 from tests.oracle.histories import HISTORIES, History, Op, events_of, hasty_workspace

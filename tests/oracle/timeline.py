@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 
-from projections.timeline import EVENTS, NAMED
+from projections.tables.timeline import EVENTS, NAMED
 from tests.oracle.knowledge_oracle import Data, moment
 
 
