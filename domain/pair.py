@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from domain import lexicon
 from domain.statement import Statement
-from domain.tokens import VALUE_KINDS, Token
+from domain.tokens import Token, matter, signature
 
 FRONTED = 10  # words: the longest phrase that may stand before or after the rest
 SUBJECT = 8  # words: the longest text that counts as the subject of an `is`
@@ -30,9 +29,8 @@ class Pair:
     @cached_property
     def overlap(self) -> float:
         """Dice coefficient, 0 to 1, over the words that carry the matter."""
-        one, other = (Counter(t.stem for t in matter(s.tokens)) for s in (self.existing, self.candidate))
-        total = one.total() + other.total()
-        return 2 * (one & other).total() / total if total else 0.0
+        total = len(self.existing.matter) + len(self.candidate.matter)
+        return 2 * (self.existing.weights & self.candidate.weights).total() / total if total else 0.0
 
     @property
     def tenses_differ(self) -> bool:
@@ -102,25 +100,12 @@ def common(one: Sequence[Token], other: Sequence[Token]) -> int:
     return count
 
 
-def matter(tokens: Sequence[Token]) -> list[Token]:
-    kinds = VALUE_KINDS | {"word"}
-    return [t for t in tokens if t.kind in kinds and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)]
-
-
 def has_copula(tokens: Sequence[Token]) -> bool:
     return any(token.kind == "copula" for token in tokens)
 
 
 def text_of(tokens: Sequence[Token]) -> str:
     return " ".join(token.text for token in tokens)
-
-
-Signature = tuple[tuple[str, bool], ...]
-
-
-def signature(tokens: Sequence[Token]) -> Signature:
-    """The words as written, with what is denied; `is`, `=` and a colon add nothing."""
-    return tuple((token.key, token.negated) for token in tokens if token.key != "=")
 
 
 def plain(tokens: Sequence[Token]) -> list[Token]:

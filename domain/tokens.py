@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +15,7 @@ from domain.periods import Period
 
 Kind = Literal["word", "copula", "number", "range", "code", "quoted", "date", "sign"]
 VALUE_KINDS = frozenset({"number", "range", "code", "quoted", "date"})
+_MATTER_KINDS = VALUE_KINDS | {"word"}
 
 _LETTER = rf"[^\W{CJK}]"
 _DIGITS = r"(?:\d{1,3}(?:[ ,.']\d{3}){1,5}(?![\d])|\d{1,18}(?!\d))(?:[.,]\d{1,12}(?!\d))?"
@@ -60,6 +61,21 @@ class Token:
     negated: bool = False
     amount: Amount | None = None
     period: Period | None = None
+
+
+Signature = tuple[tuple[str, bool], ...]
+
+
+def signature(tokens: Sequence[Token]) -> Signature:
+    """The words as written, with what is denied; `is`, `=` and a colon add nothing."""
+    return tuple([(token.key, token.negated) for token in tokens if token.key != "="])
+
+
+def matter(tokens: Sequence[Token]) -> list[Token]:
+    """The words that carry the matter."""
+    return [
+        t for t in tokens if t.kind in _MATTER_KINDS and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)
+    ]
 
 
 def scan(text: str, language: str) -> Iterator[Token]:
