@@ -33,6 +33,8 @@ _SCAN = re.compile(
     rf"|(?P<cjk>[{CJK}])"
     r"|(?P<sign><=|>=|!=|==|≤|≥|->|[=<>:→%+*])"
 )
+_IDENTIFIER = re.compile(r"[_#@\d]|::|\w\.\w|^[-/.~]\w")
+_LETTER_OR_DIGIT = re.compile(r"\w")
 _NUMBER = re.compile(rf"(?P<minus>-)?(?P<front>[$€£])?(?P<digits>{_DIGITS})(?: ?(?P<unit>.+))?")
 
 
@@ -98,15 +100,19 @@ def scan(text: str, language: str) -> Iterator[Token]:
                 yield Token(written, written, "copula" if written in lexicon.COPULAS else "sign", written)
 
 
-def _chunk(written: str, language: str) -> Iterator[Token]:
+@lru_cache(maxsize=8192)
+def _chunk(written: str, language: str) -> tuple[Token, ...]:
     """A run of letters, digits and joints: a word, or an identifier such as `max_conn`, `v1.2`, `eu-west-1`, `#260`."""
-    if re.search(r"[_#@\d]|::|\w\.\w|^[-/.~]\w", written) and re.search(r"\w", written):
-        yield _code(written)
-        return
-    for word in written.split("-") if _number_word(written.split("-")[0], language) is not None else [written]:
-        kind: Kind = "copula" if word in lexicon.COPULAS or word in lexicon.PAST_COPULAS else "word"
-        word = lexicon.PREPOSITION_FORMS.get(word, word) if language in ("it", "el") else word
-        yield Token(word, word, kind, stem(word, language))
+    if _IDENTIFIER.search(written) and _LETTER_OR_DIGIT.search(written):
+        return (_code(written),)
+    parts = written.split("-")
+    return tuple(_word(one, language) for one in (parts if _number_word(parts[0], language) is not None else [written]))
+
+
+def _word(word: str, language: str) -> Token:
+    kind: Kind = "copula" if word in lexicon.COPULAS or word in lexicon.PAST_COPULAS else "word"
+    word = lexicon.PREPOSITION_FORMS.get(word, word) if language in ("it", "el") else word
+    return Token(word, word, kind, stem(word, language))
 
 
 def _code(written: str) -> Token:
