@@ -190,7 +190,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:
         where = "WHERE e.position >= ? AND e.position <= ? ORDER BY e.position LIMIT ?"
         bound = stop if stop is not None else 2**62
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", (first, bound, limit))
             return [link_of(row) for row in cursor.fetchall()]
 
@@ -217,7 +217,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             lte if lte is not None else 2**62,
             limit if limit is not None else -1,
         )
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", parameters)
             return [link_of(row).notification for row in cursor.fetchall()]
 
@@ -314,9 +314,25 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         return [] if found == ["ok"] else [f"SQLite: {one}" for one in found]
 
     def _one(self, statement: str, *parameters: object) -> Any:
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(statement, parameters)
             return cursor.fetchone()
+
+    @contextmanager
+    def _reading(self) -> Iterator[SQLiteCursor]:
+        """For one statement, which sees one state by itself: without the transaction around it, whose two statements
+        cost more than it does. For two, until the keys' table is known to be there."""
+        with translated(self.path):
+            if not self._seals_seen:
+                with self.datastore.transaction(commit=False) as cursor:
+                    yield cursor
+                return
+            with self.datastore.get_connection(commit=False) as connection:
+                alone = connection.cursor()
+                try:
+                    yield alone
+                finally:
+                    alone.sqlite_cursor.close()
 
 
 def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:

@@ -80,14 +80,11 @@ def catch_up(
     followers = tuple(views) or file.views
     head = ledger.head()
     goal = head.position if until is None else until
-    for standing, view in dict(zip(file.standings(followers), followers, strict=True)).items():
+    standings = file.standings(followers)
+    for standing, view in dict(zip(standings, followers, strict=True)).items():
         if (standing.position, standing.chain) != (head.position, head.chain):
             require_same_history(f"the view {view.name}", standing, ledger, "tht projection rebuild")
-    while True:
-        standings = file.standings(followers)
-        start = min(standing.position for standing in standings)
-        if start >= goal:
-            return start
+    while (start := min(standing.position for standing in standings)) < goal:
         page = ledger.read(start, PAGE, goal)
         if not page:
             raise LedgerDamaged(f"the ledger has no event {start + 1}, though its head is {goal}: its tail is cut")
@@ -95,6 +92,8 @@ def catch_up(
         _apply_page(file, followers, standings, page, reached, fail_fast)
         if progress:
             progress(reached.position, goal)
+        standings = file.standings(followers)
+    return start
 
 
 def _apply_page(

@@ -225,7 +225,7 @@ class ViewsFile:
     def standings(self, views: Sequence[View]) -> list[Standing]:
         """How far each of the views has come, all seen at one moment."""
         rows = self.db.execute("SELECT name, version, position, chain FROM projections").fetchall()
-        held = {(row["name"], row["version"]): Standing(row["position"], row["chain"]) for row in rows}
+        held = {(name, version): Standing(position, chain) for name, version, position, chain in rows}
         for view in views:
             if (view.name, view.version) not in held:
                 raise self._damaged(f"it does not say how far the view {view.name} has come")
