@@ -263,10 +263,12 @@ def _if_both_cannot_hold(pair: Pair, found: Relation) -> Relation:
 def another_subject(pair: Pair) -> Relation | None:
     """Fires when only the subject differs: the same said about two things."""
     difference = pair.difference
+    if not difference.in_the_subject:
+        return None
     if any(token.key in lexicon.QUANTITIES for token in difference.existing + difference.candidate):
         return None  # `all services`, `some services`: one subject, another number of them
     exchanged = bool(matter(difference.existing)) and bool(matter(difference.candidate))
-    if difference.in_the_subject and exchanged and difference.after and not _same_bag(pair):
+    if exchanged and difference.after and not _same_bag(pair):
         return Relation("distinct", "the same is said about two subjects", differs=difference.words)
     return None
 

@@ -124,16 +124,21 @@ _GREEK_TEXT = Evidence(True, False, 0, 0, 0, 0, 0)  # that decides, whatever els
 
 def language_by(parts: Iterable[Evidence]) -> str:
     """The language of one or more texts by their evidence together: see `language_of`."""
-    parts = tuple(parts)
-    if any(one.greek for one in parts):
-        return "el"
-    if not any(one.latin for one in parts):
-        return "other" if any(one.words for one in parts) else "en"
-    italian, english = sum(one.italian for one in parts), sum(one.english for one in parts)
+    latin, found, italian, english, longer, vowel_endings = False, 0, 0, 0, 0, 0
+    for one in parts:
+        if one.greek:
+            return "el"
+        latin = latin or one.latin
+        found += one.words
+        italian += one.italian
+        english += one.english
+        longer += one.longer
+        vowel_endings += one.vowel_endings
+    if not latin:
+        return "other" if found else "en"
     if italian != english:
         return "it" if italian > english else "en"
-    longer = sum(one.longer for one in parts)
-    return "it" if longer > 1 and longer == sum(one.vowel_endings for one in parts) else "en"
+    return "it" if longer > 1 and longer == vowel_endings else "en"
 
 
 def stem(word: str, language: str) -> str:
