@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,12 +49,16 @@ class _Pool(SQLiteConnectionPool):
         cursor.execute("PRAGMA secure_delete=ON")  # a destroyed key leaves nothing behind in its place
         return connection
 
+    def fresh(self) -> SQLiteConnection:
+        """A connection beside those of the pool."""
+        return self._create_connection()
+
 
 class LedgerDatastore(SQLiteDatastore):
     def __init__(self, path: Path) -> None:
         super().__init__(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
         self.pool.close()
-        self.pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
+        self.pool: _Pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
 
 
 class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
@@ -65,6 +69,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         self.path = path
         self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
+        self._idle: list[SQLiteConnection] = []  # for single reads, as many as there were threads at a time
         self._mine = threading.local()  # the cursor of a transaction that is open in this thread
 
     def create(self, ledger_id: str) -> None:
@@ -75,6 +80,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             cursor.execute("INSERT OR IGNORE INTO about VALUES (1, ?)", (ledger_id,))
 
     def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
         self.datastore.close()
 
     # -- write
@@ -320,19 +327,25 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     @contextmanager
     def _reading(self) -> Iterator[SQLiteCursor]:
-        """For one statement, which sees one state by itself: without the transaction around it, whose two statements
-        cost more than it does. For two, until the keys' table is known to be there."""
+        """For one statement, which sees one state by itself: without the transaction around it and without the pool's
+        locks, which cost more than it does. For two, until the keys' table is known to be there."""
         with translated(self.path):
             if not self._seals_seen:
                 with self.datastore.transaction(commit=False) as cursor:
                     yield cursor
                 return
-            with self.datastore.get_connection(commit=False) as connection:
-                alone = connection.cursor()
-                try:
-                    yield alone
-                finally:
-                    alone.sqlite_cursor.close()
+            connection = self._idle_connection()
+            alone = connection.cursor()
+            try:
+                yield alone
+            finally:
+                alone.sqlite_cursor.close()
+                self._idle.append(connection)
+
+    def _idle_connection(self) -> SQLiteConnection:
+        with suppress(IndexError):  # asked first, another thread might take the last one in between
+            return self._idle.pop()
+        return self.datastore.pool.fresh()
 
 
 def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:
