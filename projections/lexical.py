@@ -15,9 +15,10 @@ from domain.language import CJK, fold, language_of
 
 WORDS_LIMIT = 200  # words of a question that are looked at
 MATCHES = 1_000  # records that the words of a question may stand in together, before common ones are left out
-RARE = 100  # records
+REMEMBERED = 4_096  # common terms
 NEWEST = 250  # records that are ranked when every word of a question is common
 
+_COMMON: set[tuple[str, str]] = set()  # tables and terms: see `_standing`
 _CJK = re.compile(f"([{CJK}])")
 _WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"(?<=[a-zà-ÿα-ω0-9])(?=[A-ZÀ-ÞΑ-Ω])")
@@ -163,22 +164,28 @@ def _standings(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict
     found: dict[int, _Standing] = {}
     last = _Standing(0, 0)
     for number, term in enumerate(terms):
-        if not _is_stem(term):
+        if last.count <= MATCHES or not _is_stem(term):
             last = _standing(db, table, term)
-        elif last.count <= MATCHES:
-            last = _standing(db, table, term, rare=last.count <= RARE)
         if last.count:
             found[number] = last
     return found
 
 
-def _standing(db: sqlite3.Connection, table: str, term: str, *, rare: bool = False) -> _Standing:
-    """Read no further than needed. (fts5vocab would read every place of a common word.) `rare`: most likely it is, as
-    the word was that it is the stem of; then one question is enough."""
-    if rare and (count := _matches(db, table, term, MATCHES + 1)) <= MATCHES:
+def _standing(db: sqlite3.Connection, table: str, term: str) -> _Standing:
+    """Read no further than needed. (fts5vocab would read every place of a common word.)
+
+    What was common the last time is asked first whether it still is, everything else how often it stands: mostly that
+    is the only question. Only the order of the two depends on it, never what is found.
+    """
+    if (table, term) not in _COMMON and (count := _matches(db, table, term, MATCHES + 1)) <= MATCHES:
         return _Standing(count, 0)
-    since = db.execute(_newest_of(table), (term, MATCHES)).fetchone()
-    return _Standing(MATCHES + 1, int(since[0])) if since else _Standing(_matches(db, table, term, MATCHES), 0)
+    if since := db.execute(_newest_of(table), (term, MATCHES)).fetchone():
+        if len(_COMMON) >= REMEMBERED:
+            _COMMON.clear()
+        _COMMON.add((table, term))
+        return _Standing(MATCHES + 1, int(since[0]))
+    _COMMON.discard((table, term))
+    return _Standing(_matches(db, table, term, MATCHES), 0)
 
 
 def _rarest_two(db: sqlite3.Connection, table: str, terms: Sequence[str], found: Mapping[int, _Standing]) -> list[int]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from projections.lexical import MATCHES, RARE, _standing, lexical, query_of
+from projections import lexical as lexical_module
+from projections.lexical import MATCHES, REMEMBERED, _standing, lexical, query_of
 from projections.view import MERGING, ViewsFile
 from tests.projections.ledgers import Lines2
 
@@ -28,15 +29,35 @@ def db() -> Iterator[sqlite3.Connection]:
     made.close()
 
 
-@pytest.mark.parametrize("term", ['words : "runs"', 'stems : "run"', 'words : "halfway"', 'stems : "7"', 'words : "no"'])
-def test_what_was_guessed_of_a_term_changes_nothing(db: sqlite3.Connection, term: str) -> None:
-    assert _standing(db, "t", term, rare=True) == _standing(db, "t", term)
+TERMS = ['words : "runs"', 'stems : "run"', 'words : "running"', 'words : "halfway"', 'stems : "7"', 'words : "no"']
+
+
+@pytest.mark.parametrize("term", TERMS)
+@pytest.mark.parametrize("limit", [2, REMEMBERED])
+def test_what_is_remembered_of_a_term_changes_nothing(
+    db: sqlite3.Connection, term: str, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical_module, "REMEMBERED", limit)
+    known = []
+    for remembered in (set(), {("t", term)}, {("t", one) for one in TERMS}, {("other", term)}):
+        monkeypatch.setattr(lexical_module, "_COMMON", remembered)
+        known += [_standing(db, "t", term), _standing(db, "t", term)]
+        assert len(remembered) <= max(limit, len(TERMS))
+    assert len(set(known)) == 1
+    count = db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (term,)).fetchone()[0]
+    assert known[0].count == min(count, MATCHES + 1)
+
+
+def test_a_term_that_has_become_rare_counts_as_rare(db: sqlite3.Connection) -> None:
+    term = 'words : "running"'
+    assert _standing(db, "t", term).count == MATCHES + 1
+    db.execute("DELETE FROM t WHERE rowid > 600")
+    assert _standing(db, "t", term).count == db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (term,)).fetchone()[0]
 
 
 def test_the_stem_of_a_rare_word_may_be_common(db: sqlite3.Connection) -> None:
     terms = ['words : "runs"', 'stems : "run"']
-    assert _standing(db, "t", terms[0]).count == 2 <= RARE
-    assert _standing(db, "t", terms[1]).count == MATCHES + 1
+    assert [_standing(db, "t", term).count for term in terms] == [2, MATCHES + 1]
     found = query_of(db, "t", terms)
     assert (found.text, found.whole) == (terms[0], " OR ".join(terms))
 
