@@ -131,7 +131,7 @@ def more_said(pair: Pair) -> Relation | None:
     short, long = (one, other) if finer == "candidate" else (other, one)
     if _size(short) == _size(long) or (short.periods and short.periods != long.periods):
         return None
-    added = added_words(short.tokens, long.tokens)
+    added = added_words(short, long)
     if added is None or not short.matter:
         return None
     doubt = _doubt(added, long.language)
@@ -278,11 +278,13 @@ def close(pair: Pair) -> Relation | None:
     difference = pair.difference
     if _same_bag(pair):
         return Relation("unsure", "the same words in another order or form", differs=difference.words)
+    if pair.overlap < CLOSE_WITH_ONE_SUBJECT:
+        return None
     one_subject = common(pair.existing.matter, pair.candidate.matter) >= 2
     one_slot = bool(matter(difference.before)) and all(
         len(side) <= 3 and len(matter(side)) <= 1 for side in (difference.existing, difference.candidate)
     )
-    if pair.overlap > CLOSE or (pair.overlap >= CLOSE_WITH_ONE_SUBJECT and (one_subject or one_slot)):
+    if pair.overlap > CLOSE or one_subject or one_slot:
         return Relation("unsure", "close, but no rule says how they stand", differs=difference.words)
     return None
 

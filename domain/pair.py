@@ -29,8 +29,10 @@ class Pair:
     @cached_property
     def overlap(self) -> float:
         """Dice coefficient, 0 to 1, over the words that carry the matter."""
+        one, other = self.existing.weights, self.candidate.weights
+        shared = sum(min(one[word], other[word]) for word in one.keys() & other.keys())
         total = len(self.existing.matter) + len(self.candidate.matter)
-        return 2 * (self.existing.weights & self.candidate.weights).total() / total if total else 0.0
+        return 2 * shared / total if total else 0.0
 
     @property
     def tenses_differ(self) -> bool:
@@ -130,23 +132,26 @@ def _fronted(fronted: Sequence[Token], plain: Sequence[Token]) -> bool:
     return any(one[k:] + one[:k] == other for k in range(1, min(FRONTED, len(one) - 1) + 1))
 
 
-def added_words(short: Sequence[Token], long: Sequence[Token]) -> tuple[Token, ...] | None:
+def added_words(short: Statement, long: Statement) -> tuple[Token, ...] | None:
     """What `long` has beyond `short`; None when it does not hold all of it, or holds it as another subject."""
-    short, long = [t for t in short if t.key != "="], list(long)
-    bare = [t for t in long if t.key != "="]
-    few, many = signature(short), signature(bare)
+    few, many = short.signature, long.signature
     if many[: len(few)] == few:
-        return _after_words(long, len(few))
+        return _after_words(long.tokens, len(few))
     extra = len(many) - len(few)
-    if many[extra:] == few and is_preposition(bare[0]) and extra <= FRONTED:
-        return tuple(bare[:extra])
+    if many[extra:] == few and extra <= FRONTED and is_preposition(_without_copulas(long)[0]):
+        return tuple(_without_copulas(long)[:extra])
     start = next((at for at, (left, right) in enumerate(zip(few, many, strict=False)) if left != right), len(few))
-    inserted = bare[start : start + extra]
     if many[start + extra :] != few[start:]:
         return None
-    if all(token.key in lexicon.EMPHASIS for token in inserted) or has_copula(_up_to(long, start)):
+    inserted = _without_copulas(long)[start : start + extra]
+    if all(token.key in lexicon.EMPHASIS for token in inserted) or has_copula(_up_to(long.tokens, start)):
         return tuple(inserted)
     return None
+
+
+def _without_copulas(side: Statement) -> list[Token]:
+    """The tokens of its signature: `is`, `=` and a colon are left out."""
+    return [token for token in side.tokens if token.key != "="]
 
 
 def _after_words(tokens: Sequence[Token], count: int) -> tuple[Token, ...]:

@@ -69,14 +69,14 @@ class Statement:
         return tuple(matter(self.tokens))
 
     @cached_property
-    def weights(self) -> Counter[str]:
+    def weights(self) -> dict[str, int]:
         """How often each word that carries the matter stands in it, in any form."""
-        return Counter(token.stem for token in self.matter)
+        return dict(Counter(token.stem for token in self.matter))
 
     @cached_property
-    def bag(self) -> Counter[str]:
+    def bag(self) -> dict[str, int]:
         """How often each word stands in it, in any form."""
-        return Counter(token.stem for token in self.tokens if token.key != "=")
+        return dict(Counter(token.stem for token in self.tokens if token.key != "="))
 
 
 def statements(*texts: str) -> tuple[Statement, ...]:

@@ -75,9 +75,7 @@ def signature(tokens: Sequence[Token]) -> Signature:
 
 def matter(tokens: Sequence[Token]) -> list[Token]:
     """The words that carry the matter."""
-    return [
-        t for t in tokens if t.kind in _MATTER_KINDS and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)
-    ]
+    return [t for t in tokens if t.kind in _MATTER_KINDS and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)]
 
 
 def scan(text: str, language: str) -> Iterator[Token]:

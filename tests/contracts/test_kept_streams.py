@@ -92,7 +92,9 @@ def test_only_what_is_new_is_decoded_and_the_least_used_give_way(ledger: Ledger)
         decoded.append(stored)
         return ledger.mapper.to_domain_event(stored)
 
-    two = sum(len(event.state) for name in "ab" for event in ledger.recorder.select_events(stream_id(f"session/{name}")))
+    two = sum(
+        len(event.state) for name in "ab" for event in ledger.recorder.select_events(stream_id(f"session/{name}"))
+    )
     kept = KeptStreams(ledger.recorder, decode, limit=two)
     steps = [("a", 2), ("a", 0), ("b", 2), ("a", 0), ("c", 2), ("a", 0), ("b", 2), ("never", 0)]
     for name, expected in steps:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.classify import _tiers, memory_type
-from domain.language import fold
 from domain.decay import MEMORY_TYPES
+from domain.language import fold
 
 CASES = {
     "decision": [

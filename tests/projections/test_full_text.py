@@ -68,7 +68,9 @@ def test_a_table_that_grows_record_by_record_stays_in_few_segments() -> None:
     (table,) = Lines2.derived
     seen = []
     for number in range(1, 301):
-        file.db.execute(f"INSERT INTO {table} (rowid, stream) VALUES (?, ?)", (number, f"line {number} of {number % 7}"))
+        file.db.execute(
+            f"INSERT INTO {table} (rowid, stream) VALUES (?, ?)", (number, f"line {number} of {number % 7}")
+        )
         seen.append(file.db.execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").fetchone()[0])
     file.close()
     assert max(seen) <= 10
