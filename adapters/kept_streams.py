@@ -19,7 +19,7 @@ LIMIT = 8_000_000  # bytes of stored events that are kept decoded; a stream that
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    envelopes: Sequence[Envelope]
+    envelopes: tuple[Envelope, ...]
     last: StoredEvent  # as it was stored
     size: int  # bytes
 
@@ -42,21 +42,22 @@ class KeptStreams:
         """Every event of a stream, as it stands in the ledger now."""
         kept = self._kept.get(stream)
         if kept is not None:
-            last, *new = self._recorder.select_events(stream, gt=kept.last.originator_version - 1) or (None,)
-            if last == kept.last and not any(event.topic == TextErased.name for event in new):
-                return self._keep(stream, kept, new)
+            found = self._recorder.select_events(stream, gt=kept.last.originator_version - 1)
+            if found and found[0] == kept.last and not any(event.topic == TextErased.name for event in found[1:]):
+                return self._keep(stream, kept, found[1:])
         return self._keep(stream, None, self._recorder.select_events(stream))
 
     def _keep(self, stream: UUID, kept: _Kept | None, new: Sequence[StoredEvent]) -> list[Envelope]:
-        known, size = (kept.envelopes, kept.size) if kept else ((), 0)
+        known, last, size = (kept.envelopes, kept.last, kept.size) if kept else ((), None, 0)
         envelopes = [*known, *map(self._decode, new)]
+        last = new[-1] if new else last
         with self._lock:
             if before := self._kept.pop(stream, None):
                 self._size -= before.size
-            if kept or new:
-                last = new[-1] if new else kept.last
-                self._kept[stream] = _Kept(envelopes, last, size + sum(len(event.state) for event in new))
-                self._size += self._kept[stream].size
+            if last is not None:
+                now = _Kept(tuple(envelopes), last, size + sum(len(event.state) for event in new))
+                self._kept[stream] = now
+                self._size += now.size
             while self._size > self._limit:
                 self._size -= self._kept.popitem(last=False)[1].size
-        return list(envelopes)
+        return envelopes

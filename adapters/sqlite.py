@@ -50,7 +50,7 @@ class _Pool(SQLiteConnectionPool):
         return connection
 
     def fresh(self) -> SQLiteConnection:
-        """A connection beside those of the pool."""
+        """A connection beside those that it lends."""
         return self._create_connection()
 
 
@@ -58,14 +58,17 @@ class LedgerDatastore(SQLiteDatastore):
     def __init__(self, path: Path) -> None:
         super().__init__(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
         self.pool.close()
-        self.pool: _Pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
+        self.pool = pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
+        self.fresh = pool.fresh
 
 
 class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     """The stock recorder numbers events by implicit rowids, which a dump renumbers and a deleted tail reuses."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(LedgerDatastore(path), events_table_name="events")
+        datastore = LedgerDatastore(path)
+        super().__init__(datastore, events_table_name="events")
+        self._fresh = datastore.fresh
         self.path = path
         self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
@@ -345,7 +348,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     def _idle_connection(self) -> SQLiteConnection:
         with suppress(IndexError):  # asked first, another thread might take the last one in between
             return self._idle.pop()
-        return self.datastore.pool.fresh()
+        return self._fresh()
 
 
 def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:
