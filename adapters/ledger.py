@@ -138,7 +138,7 @@ class Ledger:
         self.recorder: Recorder = LedgerRecorder(where) if isinstance(where, Path) else where
         self.mapper = EnvelopeMapper(chance)
         self.store = EventStore(self.mapper, self.recorder)
-        self.streams = KeptStreams(self.recorder, self._envelope)
+        self.streams = KeptStreams(self.recorder, self.mapper.to_domain_event)
         self.clock = clock
 
     def close(self) -> None:
