@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -58,7 +59,7 @@ def link_of(row: Any) -> Link:
     """
     position, stream, version, topic, state, chain, key, *whose = row
     try:
-        stored = (UUID(stream), version, topic, state, position)
+        stored = (_stream(stream), version, topic, state, position)
     except (ValueError, TypeError, AttributeError):
         raise LedgerDamaged(f"the event at position {position} has no stream id") from None
     if not (type(version) is int and type(topic) is str and type(state) is type(chain) is bytes):
@@ -68,6 +69,12 @@ def link_of(row: Any) -> Link:
     if not (type(key) is bytes and all(type(one) is str for one in whose)):
         raise LedgerDamaged(f"the key of the event at position {position} is no key any more")
     return Link(SealedNotification(*stored, Seal(key, *whose)), chain)
+
+
+@lru_cache(maxsize=4096)
+def _stream(stored: str) -> UUID:
+    """As many rows are of one stream."""
+    return UUID(stored)
 
 
 Row = tuple[int, str, int, str, bytes, bytes]  # position, stream, version, topic, state, chain

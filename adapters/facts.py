@@ -78,8 +78,9 @@ class Facts:
     ) -> tuple[Outcome, Committed]:
         """Propose one fact. UnknownRepoScope, InvalidInput, UnknownFact for a source that is none."""
         new = propose.checked(new)
-        scope = scope_for(self.workspace, Reader(by.actor, by.role))
-        name = named_domain(self.workspace, domain, repo, scope)
+        db = self.workspace.caught_up()
+        scope = scope_for(self.workspace, Reader(by.actor, by.role), db)
+        name = named_domain(self.workspace, domain, repo, scope, db)
         found: list[Proposal] = []
 
         def work(draft: Draft) -> None:
@@ -170,7 +171,8 @@ class Facts:
 
     def _links(self, topics: TopicDraft, proposal: Proposal, content: str) -> tuple[FactLinked, ...]:
         scope = topics.scope
-        near = fact_queries.nominate(self.workspace.file.db, content, scope, NOMINATED)
+        with self.workspace.file.reading() as db:  # its many questions see one state, and cost less together
+            near = fact_queries.nominate(db, content, scope, NOMINATED)
         others = {fact_id: text for fact_id, text in near if fact_id not in proposal.superseded}
         for fact in topics.fresh:
             if fact.live and scope.sees(fact.domain) and propose.may_meet(fact.content, content):

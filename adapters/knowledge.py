@@ -50,20 +50,29 @@ def configured_roles(workspace: Workspace) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*ROLES, *(accept_role(role) for role in own if role.strip()))))
 
 
-def named_domain(workspace: Workspace, domain: str, repo: str = "", scope: Scope | None = None) -> DomainName:
-    """The domain that is meant, there or not. UnknownRepoScope for a repository that has no domain yet."""
+def named_domain(
+    workspace: Workspace,
+    domain: str,
+    repo: str = "",
+    scope: Scope | None = None,
+    db: sqlite3.Connection | None = None,
+) -> DomainName:
+    """The domain that is meant, there or not, now or in the views that are given. UnknownRepoScope for a repository
+    that has no domain yet."""
     accept_text(domain, "domain", limit=300, required=True)
-    return _among_repos(workspace, scope, lambda known: rules.parse_domain(domain, repo, known))
+    db = workspace.caught_up() if db is None else db
+    return _among_repos(db, scope, lambda known: rules.parse_domain(domain, repo, known))
 
 
 def named_repo(workspace: Workspace, repo: str, scope: Scope | None = None) -> str:
     """The slug of a repository given as slug or `owner/name`; empty for none. UnknownRepoScope as above."""
-    return _among_repos(workspace, scope, lambda known: rules.find_repo(repo, known).slug) if repo else ""
+    if not repo:
+        return ""
+    return _among_repos(workspace.caught_up(), scope, lambda known: rules.find_repo(repo, known).slug)
 
 
-def _among_repos(workspace: Workspace, scope: Scope | None, find: Callable[[Sequence[Repo]], T]) -> T:
+def _among_repos(db: sqlite3.Connection, scope: Scope | None, find: Callable[[Sequence[Repo]], T]) -> T:
     """What is found among the known repositories. Who is told of near names is told of none that are closed to them."""
-    db = workspace.caught_up()
     known = access.repos(db)
     try:
         return find(known)

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from eventsourcing.persistence import EventStore, IntegrityError, Notification, StoredEvent
 
 from adapters.chain import PAGE, Link, next_link
+from adapters.kept_streams import KeptStreams
 from adapters.mapper import EnvelopeMapper, is_sealed
 from adapters.recorder import Recorder
 from adapters.sealing import Chance, SealedNotification, seal_of
@@ -138,6 +139,7 @@ class Ledger:
         self.recorder: Recorder = LedgerRecorder(where) if isinstance(where, Path) else where
         self.mapper = EnvelopeMapper(chance)
         self.store = EventStore(self.mapper, self.recorder)
+        self.streams = KeptStreams(self.recorder, self.mapper.to_domain_event)
         self.clock = clock
 
     def close(self) -> None:
@@ -198,7 +200,7 @@ class Ledger:
         return None if chain is None else chain.hex()
 
     def load(self, stream: str) -> list[Envelope]:
-        return [self._envelope(stored) for stored in self.recorder.select_events(stream_id(stream))]
+        return self.streams.load(stream_id(stream))
 
     def last(self, stream: str) -> Envelope | None:
         found = self.recorder.select_events(stream_id(stream), desc=True, limit=1)

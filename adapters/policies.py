@@ -74,8 +74,9 @@ class Policies:
     ) -> tuple[str, Committed]:
         """A new rule in a domain; its id with it. InsufficientMemoryPermission without `write`, UnknownFact for a
         source that is none, NothingChanged when the rule is there."""
-        scope = self._scope(by)
-        name = named_domain(self.workspace, domain, repo, scope)
+        db = self.workspace.caught_up()
+        scope = scope_for(self.workspace, Reader(by.actor, by.role), db)
+        name = named_domain(self.workspace, domain, repo, scope, db)
         new = rules.accept_policy(name.id, rule, required_role, derived_from)
 
         def work(draft: Draft) -> None:

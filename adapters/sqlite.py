@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -49,22 +49,30 @@ class _Pool(SQLiteConnectionPool):
         cursor.execute("PRAGMA secure_delete=ON")  # a destroyed key leaves nothing behind in its place
         return connection
 
+    def fresh(self) -> SQLiteConnection:
+        """A connection beside those that it lends."""
+        return self._create_connection()
+
 
 class LedgerDatastore(SQLiteDatastore):
     def __init__(self, path: Path) -> None:
         super().__init__(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
         self.pool.close()
-        self.pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
+        self.pool = pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
+        self.fresh = pool.fresh
 
 
 class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     """The stock recorder numbers events by implicit rowids, which a dump renumbers and a deleted tail reuses."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(LedgerDatastore(path), events_table_name="events")
+        datastore = LedgerDatastore(path)
+        super().__init__(datastore, events_table_name="events")
+        self._fresh = datastore.fresh
         self.path = path
         self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
+        self._idle: list[SQLiteConnection] = []  # for single reads, as many as there were threads at a time
         self._mine = threading.local()  # the cursor of a transaction that is open in this thread
 
     def create(self, ledger_id: str) -> None:
@@ -75,6 +83,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             cursor.execute("INSERT OR IGNORE INTO about VALUES (1, ?)", (ledger_id,))
 
     def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
         self.datastore.close()
 
     # -- write
@@ -193,7 +203,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:
         where = "WHERE e.position >= ? AND e.position <= ? ORDER BY e.position LIMIT ?"
         bound = stop if stop is not None else 2**62
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", (first, bound, limit))
             return [link_of(row) for row in cursor.fetchall()]
 
@@ -220,7 +230,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             lte if lte is not None else 2**62,
             limit if limit is not None else -1,
         )
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(f"{self._events(cursor)} {where}", parameters)
             return [link_of(row).notification for row in cursor.fetchall()]
 
@@ -317,9 +327,31 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         return [] if found == ["ok"] else [f"SQLite: {one}" for one in found]
 
     def _one(self, statement: str, *parameters: object) -> Any:
-        with translated(self.path), self.datastore.transaction(commit=False) as cursor:
+        with self._reading() as cursor:
             cursor.execute(statement, parameters)
             return cursor.fetchone()
+
+    @contextmanager
+    def _reading(self) -> Iterator[SQLiteCursor]:
+        """For one statement, which sees one state by itself: without the transaction around it and without the pool's
+        locks, which cost more than it does. For two, until the keys' table is known to be there."""
+        with translated(self.path):
+            if not self._seals_seen:
+                with self.datastore.transaction(commit=False) as cursor:
+                    yield cursor
+                return
+            connection = self._idle_connection()
+            alone = connection.cursor()
+            try:
+                yield alone
+            finally:
+                alone.sqlite_cursor.close()
+                self._idle.append(connection)
+
+    def _idle_connection(self) -> SQLiteConnection:
+        with suppress(IndexError):  # asked first, another thread might take the last one in between
+            return self._idle.pop()
+        return self._fresh()
 
 
 def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
 from adapters.knowledge import load_domain, named_domain, scope_for
 from adapters.ledger import Draft
@@ -88,11 +89,12 @@ class TopicDraft:
         elif source.startswith(("obs-", "item-")) and not notes.is_recorded(self.workspace.file.db, source):
             raise UnknownFact(f"there is no {source!r}", "tht notes show lists your observations")
 
-    @property
+    @cached_property
     def scope(self) -> Scope:
-        """What the actor of the command may see: hints name nothing else."""
+        """What the actor of the command may see: hints name nothing else. Of one moment for the whole try, with the
+        views caught up: it may be another one, after others wrote."""
         by = self.draft.by
-        return scope_for(self.workspace, Reader(by.actor, by.role), self.workspace.file.db)
+        return scope_for(self.workspace, Reader(by.actor, by.role))
 
     def shown_to(self, author: str) -> ShownLately:
         """The facts that the author was shown so lately that saying them again is an echo."""
@@ -102,7 +104,7 @@ class TopicDraft:
     def domain(self, domain: str, repo: str) -> DomainName:
         """The domain that is meant, there or not, and made with its first grants when it is not."""
         if (domain, repo) not in self.names:
-            name = named_domain(self.workspace, domain, repo, self.scope)
+            name = named_domain(self.workspace, domain, repo, self.scope, self.workspace.file.db)
             load_domain(self.draft, name, self.workspace)
             self.names[domain, repo] = name
         return self.names[domain, repo]

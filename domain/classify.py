@@ -7,7 +7,9 @@ statements. The first tier with a cue decides; two types in one tier are no answ
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from domain.language import fold
@@ -15,27 +17,52 @@ from domain.language import fold
 UNKNOWN = "unknown"
 READ = 2_000  # characters: what a text is shows at its beginning
 
+_WORD = re.compile(r"\w+")
+
 
 def memory_type(text: str) -> str:
     """One of `domain.decay.MEMORY_TYPES`; `unknown` when no cue is found, or cues of several types."""
     start = fold(text[:READ])
+    words = frozenset(_WORD.findall(start))
     for tier in _tiers():
-        found = [name for name, cue in tier.items() if cue.search(start)]
+        found = [name for name, cues in tier.items() if cues.stand_in(start, words)]
         if found:
             return found[0] if len(found) == 1 else UNKNOWN
     return UNKNOWN
 
 
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """The cues of one type as one pattern, and as they stand in a text by their first word; `begun`: those with a `*`,
+    up to it. Most texts have none of them, which costs far less to see than a search does."""
+
+    pattern: re.Pattern[str]
+    by_word: Mapping[str, tuple[str, ...]]
+    begun: tuple[str, ...]
+
+    def stand_in(self, text: str, words: frozenset[str]) -> bool:
+        """Whether a text has one of the cues; `words`: all of its words."""
+        maybe = any(cue in text for word in self.by_word.keys() & words for cue in self.by_word[word])
+        return (maybe or any(cue in text for cue in self.begun)) and self.pattern.search(text) is not None
+
+
 @cache
-def _tiers() -> tuple[dict[str, re.Pattern[str]], ...]:
+def _tiers() -> tuple[dict[str, _Cues], ...]:
     """The tables compiled, at first need: most commands never classify anything."""
-    return tuple({name: _pattern(lists) for name, lists in tier.items()} for tier in (_SAID, _ABOUT, _STATED))
+    return tuple({name: _cues(lists) for name, lists in tier.items()} for tier in (_SAID, _ABOUT, _STATED))
 
 
-def _pattern(lists: Sequence[str]) -> re.Pattern[str]:
-    """One pattern for `word | two words | begin*` lists, folded; `*` stands for any ending, `^` for the beginning."""
+def _cues(lists: Sequence[str]) -> _Cues:
+    """From `word | two words | begin*` lists, folded; `*` stands for any ending, `^` for the beginning of the text."""
     cues = [cue.strip() for one in lists for cue in one.split("|")]
-    return re.compile("|".join(sorted(map(_cue, cues), key=len, reverse=True)))
+    pattern = re.compile("|".join(sorted(map(_cue, cues), key=len, reverse=True)))
+    plain = [fold(cue.removeprefix("^")) for cue in cues]
+    by_word: dict[str, list[str]] = defaultdict(list)
+    for cue in plain:
+        if "*" not in cue:
+            by_word[_WORD.findall(cue)[0]].append(cue)
+    begun = tuple(cue.partition("*")[0] for cue in plain if "*" in cue)
+    return _Cues(pattern, {word: tuple(some) for word, some in by_word.items()}, begun)
 
 
 def _cue(written: str) -> str:

@@ -6,7 +6,6 @@ two are close, so that a person decides, and *distinct* otherwise. Similarity al
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,15 +19,13 @@ from domain.pair import (
     common,
     holds_one_value,
     look_alike,
-    matter,
     names_the_subject,
     plain,
-    signature,
     text_of,
     turned,
 )
 from domain.statement import Statement, statements
-from domain.tokens import Token, unclear
+from domain.tokens import Token, matter, unclear
 
 Outcome = Literal["same", "refines", "contradicts", "unsure", "distinct"]
 Side = Literal["existing", "candidate"]
@@ -92,9 +89,9 @@ def _decided(pair: Pair) -> Relation:
 def nothing_said(pair: Pair) -> Relation | None:
     """Fires when a text says nothing: no word, or only `is`. Two such texts are the same if they look the same."""
     one, other = pair.existing, pair.candidate
-    if signature(one.tokens) and signature(other.tokens):
+    if one.signature and other.signature:
         return None
-    if one.folded.strip(DRESS) == other.folded.strip(DRESS) and signature(one.tokens) == signature(other.tokens):
+    if one.folded.strip(DRESS) == other.folded.strip(DRESS) and one.signature == other.signature:
         return Relation("same", "neither says anything, and they look the same")
     return Relation("distinct", "there are no words to compare")
 
@@ -104,7 +101,7 @@ def same_words(pair: Pair) -> Relation | None:
     one, other = pair.existing, pair.candidate
     if one.periods != other.periods or one.question is not other.question or one.denials != other.denials:
         return None
-    if signature(one.tokens) == signature(other.tokens):
+    if one.signature == other.signature:
         return Relation("same", "the same words in another writing")
     if turned(one.tokens, other.tokens) and sorted(one.values) == sorted(other.values):
         return Relation("same", "the same words, with a phrase in another place")
@@ -135,8 +132,8 @@ def more_said(pair: Pair) -> Relation | None:
     short, long = (one, other) if finer == "candidate" else (other, one)
     if _size(short) == _size(long) or (short.periods and short.periods != long.periods):
         return None
-    added = added_words(short.tokens, long.tokens)
-    if added is None or not matter(short.tokens):
+    added = added_words(short, long)
+    if added is None or not short.matter:
         return None
     doubt = _doubt(added, long.language)
     if doubt:
@@ -146,7 +143,7 @@ def more_said(pair: Pair) -> Relation | None:
 
 
 def _size(side: Statement) -> tuple[int, int]:
-    return len(signature(side.tokens)), len(side.periods)
+    return len(side.signature), len(side.periods)
 
 
 def _sided(side: Side, words: str) -> tuple[str, str]:
@@ -270,10 +267,12 @@ def _if_both_cannot_hold(pair: Pair, found: Relation) -> Relation:
 def another_subject(pair: Pair) -> Relation | None:
     """Fires when only the subject differs: the same said about two things."""
     difference = pair.difference
+    if not difference.in_the_subject:
+        return None
     if any(token.key in lexicon.QUANTITIES for token in difference.existing + difference.candidate):
         return None  # `all services`, `some services`: one subject, another number of them
     exchanged = bool(matter(difference.existing)) and bool(matter(difference.candidate))
-    if difference.in_the_subject and exchanged and difference.after and not _same_bag(pair):
+    if exchanged and difference.after and not _same_bag(pair):
         return Relation("distinct", "the same is said about two subjects", differs=difference.words)
     return None
 
@@ -283,18 +282,19 @@ def close(pair: Pair) -> Relation | None:
     difference = pair.difference
     if _same_bag(pair):
         return Relation("unsure", "the same words in another order or form", differs=difference.words)
-    one_subject = common(matter(pair.existing.tokens), matter(pair.candidate.tokens)) >= 2
+    if pair.overlap < CLOSE_WITH_ONE_SUBJECT:
+        return None
+    one_subject = common(pair.existing.matter, pair.candidate.matter) >= 2
     one_slot = bool(matter(difference.before)) and all(
         len(side) <= 3 and len(matter(side)) <= 1 for side in (difference.existing, difference.candidate)
     )
-    if pair.overlap > CLOSE or (pair.overlap >= CLOSE_WITH_ONE_SUBJECT and (one_subject or one_slot)):
+    if pair.overlap > CLOSE or one_subject or one_slot:
         return Relation("unsure", "close, but no rule says how they stand", differs=difference.words)
     return None
 
 
 def _same_bag(pair: Pair) -> bool:
-    one, other = (Counter(t.stem for t in s.tokens if t.key != "=") for s in (pair.existing, pair.candidate))
-    return one == other
+    return pair.existing.bag == pair.candidate.bag
 
 
 RULES: tuple[Callable[[Pair], Relation | None], ...] = (

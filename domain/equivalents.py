@@ -16,7 +16,6 @@ from itertools import pairwise
 from domain.conflict import relation
 from domain.language import fold, language_of, stem
 from domain.links import telling_words
-from domain.pair import signature
 from domain.statement import statement
 
 KEPT_APART = 8  # facts with one key that others with it are compared with, so that no group costs its square
@@ -55,7 +54,7 @@ def canonical_key(text: str) -> Key:
     Texts with one key need not be the same.
     """
     read = statement(text)
-    words = signature(read.tokens)
+    words = read.signature
     periods = tuple(sorted(str(one) for one in read.periods))
     return (tuple(sorted(words)), periods, read.denials, read.question) if words else (read.folded,)
 

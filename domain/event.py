@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_origin
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -192,6 +192,7 @@ class Envelope:
         return self.version
 
 
+@lru_cache(maxsize=4096)
 def stream_id(stream: str) -> UUID:
     """The id under which a stream is stored: the same name is always the same stream."""
     return uuid5(STREAMS, stream)

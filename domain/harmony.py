@@ -16,7 +16,6 @@ from domain.conflict import UNRELATED, Relation, relation
 from domain.equivalents import Known, may_share_a_subject
 from domain.lexicon import HEDGES
 from domain.links import telling_words
-from domain.pair import matter
 from domain.statement import statements
 
 CLOSE_WORDS = 0.5  # token overlap from which two facts are compared
@@ -99,7 +98,7 @@ def _close_without_difference(older: Known, newer: Known, how: Relation, by_mean
         return False
     if how == UNRELATED:
         return by_meaning
-    left, right = ([token.stem for token in matter(side.tokens)] for side in (one, other))
+    left, right = ([token.stem for token in side.matter] for side in (one, other))
     hedged = any(token.key in HEDGES for side in (one, other) for token in side.tokens)
     return how.outcome == "unsure" and not hedged and (_within(left, right) or _within(right, left))
 

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+READ = 8_000  # characters of a text that show its language
 
 # Italian and Greek words that another word differs from by its accent alone, so that it stays: `è` is no `e`.
 _ACCENT_MATTERS = {
@@ -76,23 +80,65 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(fold(text).split())
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a text shows of its language: scripts, how many short words of two languages, how many longer words and how
+    many of these end as Italian words do. Of several texts, it adds up."""
+
+    greek: bool
+    latin: bool
+    words: int
+    italian: int
+    english: int
+    longer: int
+    vowel_endings: int
+
+
 def language_of(folded: str) -> str:
     """`el`, `it`, `en`, or `other` for a script that no rule here reads; a Latin text is English when nothing tells.
 
     Decided by script, then by counting the short words of each language; on a tie Italian words all end in a vowel.
     """
-    start = folded[:8_000]
+    return language_by((evidence_of(folded),))
+
+
+def evidence_of(folded: str) -> Evidence:
+    start = folded[:READ]
     if _GREEK.search(start):
-        return "el"
-    if not _LATIN.search(start):
-        return "other" if _WORD.search(start) else "en"
+        return _GREEK_TEXT
     found = _WORD.findall(start)
-    italian = sum(word in _ITALIAN for word in found)
-    english = sum(word in _ENGLISH for word in found)
+    longer = [word[-1] for word in found if len(word) > 2]
+    return Evidence(
+        greek=False,
+        latin=_LATIN.search(start) is not None,
+        words=len(found),
+        italian=len([word for word in found if word in _ITALIAN]),
+        english=len([word for word in found if word in _ENGLISH]),
+        longer=len(longer),
+        vowel_endings=len([last for last in longer if last in "aeio"]),
+    )
+
+
+_GREEK_TEXT = Evidence(True, False, 0, 0, 0, 0, 0)  # that decides, whatever else is in it
+
+
+def language_by(parts: Iterable[Evidence]) -> str:
+    """The language of one or more texts by their evidence together: see `language_of`."""
+    latin, found, italian, english, longer, vowel_endings = False, 0, 0, 0, 0, 0
+    for one in parts:
+        if one.greek:
+            return "el"
+        latin = latin or one.latin
+        found += one.words
+        italian += one.italian
+        english += one.english
+        longer += one.longer
+        vowel_endings += one.vowel_endings
+    if not latin:
+        return "other" if found else "en"
     if italian != english:
         return "it" if italian > english else "en"
-    long_words = [word for word in found if len(word) > 2]
-    return "it" if len(long_words) > 1 and all(word[-1] in "aeio" for word in long_words) else "en"
+    return "it" if longer > 1 and longer == vowel_endings else "en"
 
 
 def stem(word: str, language: str) -> str:

@@ -59,4 +59,5 @@ def _entities(text: str) -> frozenset[str]:
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from domain import lexicon
 from domain.statement import Statement
-from domain.tokens import VALUE_KINDS, Token
+from domain.tokens import Token, matter, signature
 
 FRONTED = 10  # words: the longest phrase that may stand before or after the rest
 SUBJECT = 8  # words: the longest text that counts as the subject of an `is`
@@ -30,9 +29,10 @@ class Pair:
     @cached_property
     def overlap(self) -> float:
         """Dice coefficient, 0 to 1, over the words that carry the matter."""
-        one, other = (Counter(t.stem for t in matter(s.tokens)) for s in (self.existing, self.candidate))
-        total = one.total() + other.total()
-        return 2 * (one & other).total() / total if total else 0.0
+        one, other = self.existing.weights, self.candidate.weights
+        shared = sum(min(one[word], other[word]) for word in one.keys() & other.keys())
+        total = len(self.existing.matter) + len(self.candidate.matter)
+        return 2 * shared / total if total else 0.0
 
     @property
     def tenses_differ(self) -> bool:
@@ -102,25 +102,12 @@ def common(one: Sequence[Token], other: Sequence[Token]) -> int:
     return count
 
 
-def matter(tokens: Sequence[Token]) -> list[Token]:
-    kinds = VALUE_KINDS | {"word"}
-    return [t for t in tokens if t.kind in kinds and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)]
-
-
 def has_copula(tokens: Sequence[Token]) -> bool:
     return any(token.kind == "copula" for token in tokens)
 
 
 def text_of(tokens: Sequence[Token]) -> str:
     return " ".join(token.text for token in tokens)
-
-
-Signature = tuple[tuple[str, bool], ...]
-
-
-def signature(tokens: Sequence[Token]) -> Signature:
-    """The words as written, with what is denied; `is`, `=` and a colon add nothing."""
-    return tuple((token.key, token.negated) for token in tokens if token.key != "=")
 
 
 def plain(tokens: Sequence[Token]) -> list[Token]:
@@ -145,23 +132,26 @@ def _fronted(fronted: Sequence[Token], plain: Sequence[Token]) -> bool:
     return any(one[k:] + one[:k] == other for k in range(1, min(FRONTED, len(one) - 1) + 1))
 
 
-def added_words(short: Sequence[Token], long: Sequence[Token]) -> tuple[Token, ...] | None:
+def added_words(short: Statement, long: Statement) -> tuple[Token, ...] | None:
     """What `long` has beyond `short`; None when it does not hold all of it, or holds it as another subject."""
-    short, long = [t for t in short if t.key != "="], list(long)
-    bare = [t for t in long if t.key != "="]
-    few, many = signature(short), signature(bare)
+    few, many = short.signature, long.signature
     if many[: len(few)] == few:
-        return _after_words(long, len(few))
+        return _after_words(long.tokens, len(few))
     extra = len(many) - len(few)
-    if many[extra:] == few and is_preposition(bare[0]) and extra <= FRONTED:
-        return tuple(bare[:extra])
+    if many[extra:] == few and extra <= FRONTED and is_preposition(_without_copulas(long)[0]):
+        return tuple(_without_copulas(long)[:extra])
     start = next((at for at, (left, right) in enumerate(zip(few, many, strict=False)) if left != right), len(few))
-    inserted = bare[start : start + extra]
     if many[start + extra :] != few[start:]:
         return None
-    if all(token.key in lexicon.EMPHASIS for token in inserted) or has_copula(_up_to(long, start)):
+    inserted = _without_copulas(long)[start : start + extra]
+    if all(token.key in lexicon.EMPHASIS for token in inserted) or has_copula(_up_to(long.tokens, start)):
         return tuple(inserted)
     return None
+
+
+def _without_copulas(side: Statement) -> list[Token]:
+    """The tokens of its signature: `is`, `=` and a colon are left out."""
+    return [token for token in side.tokens if token.key != "="]
 
 
 def _after_words(tokens: Sequence[Token], count: int) -> tuple[Token, ...]:

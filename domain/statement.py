@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from domain import lexicon
-from domain.language import CJK, fold, language_of, stem, words
-from domain.periods import PERIOD, Period, period_of
-from domain.tokens import VALUE_KINDS, Token, join_numbers, scan
+from domain.language import CJK, READ, Evidence, evidence_of, fold, language_by, language_of, stem, words
+from domain.periods import Period, period_of, periods_in
+from domain.tokens import VALUE_KINDS, Signature, Token, join_numbers, matter, scan, signature
 
 PLAIN = ("word", "copula", "sign")
 SIGNS = 4_000  # characters of a text that show its language
@@ -33,7 +34,7 @@ _DATED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """`tokens` without articles, negations (they mark the word that they deny) and the periods that limit the text.
 
@@ -57,16 +58,48 @@ class Statement:
         """The words that it denies, in order; empty when it denies nothing."""
         return tuple(token.key for token in self.tokens if token.negated)
 
+    # what every comparison with another one asks for
+
+    @cached_property
+    def signature(self) -> Signature:
+        return signature(self.tokens)
+
+    @cached_property
+    def matter(self) -> tuple[Token, ...]:
+        return tuple(matter(self.tokens))
+
+    @cached_property
+    def weights(self) -> dict[str, int]:
+        """How often each word that carries the matter stands in it, in any form."""
+        return dict(Counter(token.stem for token in self.matter))
+
+    @cached_property
+    def bag(self) -> dict[str, int]:
+        """How often each word stands in it, in any form."""
+        return dict(Counter(token.stem for token in self.tokens if token.key != "="))
+
 
 def statements(*texts: str) -> tuple[Statement, ...]:
     """Reads texts that are to be compared, all in the one language that they give most signs of together."""
-    language = language_of(" ".join(sorted(map(_signs, texts))))
+    language = _language_of(*texts)
     return tuple(statement(text, language) for text in texts)
+
+
+def _language_of(*texts: str) -> str:
+    signs = [_signs(text) for text in texts]
+    if sum(map(len, signs)) + len(signs) <= READ:
+        return language_by(map(_evidence, texts))
+    return language_of(" ".join(sorted(signs)))
 
 
 @lru_cache(maxsize=4096)
 def _signs(text: str) -> str:
     return fold(text)[:SIGNS]
+
+
+@lru_cache(maxsize=4096)
+def _evidence(text: str) -> Evidence:
+    return evidence_of(_signs(text))
 
 
 @lru_cache(maxsize=4096)
@@ -113,7 +146,7 @@ def _read(folded: str, language: str) -> Iterator[Token]:
 
 def _read_periods(text: str, language: str) -> Iterator[Token]:
     text, end = _spelled_out(text, language), 0
-    for found in PERIOD.finditer(text):
+    for found in periods_in(text):
         period = period_of(found)
         if period is None:
             continue

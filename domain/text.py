@@ -34,7 +34,7 @@ def accept_text(value: object, field: str, *, limit: int = TEXT_LIMIT, required:
         raise InvalidInput(f"{field} must be text, not {type(value).__name__}")
     if len(value) > limit:
         raise InvalidInput(f"{field} has {len(value):,} characters, at most {limit:,} are taken", "shorten or split it")
-    for character in value:
+    for character in "" if value.isprintable() else value:  # all of it printable: nothing of both is in it
         category = unicodedata.category(character)
         if category == "Cs":
             raise InvalidInput(f"{field} contains a lone surrogate (U+{ord(character):04X}): it is not valid Unicode")

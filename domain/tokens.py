@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +15,7 @@ from domain.periods import Period
 
 Kind = Literal["word", "copula", "number", "range", "code", "quoted", "date", "sign"]
 VALUE_KINDS = frozenset({"number", "range", "code", "quoted", "date"})
+_MATTER_KINDS = VALUE_KINDS | {"word"}
 
 _LETTER = rf"[^\W{CJK}]"
 _DIGITS = r"(?:\d{1,3}(?:[ ,.']\d{3}){1,5}(?![\d])|\d{1,18}(?!\d))(?:[.,]\d{1,12}(?!\d))?"
@@ -32,6 +33,8 @@ _SCAN = re.compile(
     rf"|(?P<cjk>[{CJK}])"
     r"|(?P<sign><=|>=|!=|==|≤|≥|->|[=<>:→%+*])"
 )
+_IDENTIFIER = re.compile(r"[_#@\d]|::|\w\.\w|^[-/.~]\w")
+_LETTER_OR_DIGIT = re.compile(r"\w")
 _NUMBER = re.compile(rf"(?P<minus>-)?(?P<front>[$€£])?(?P<digits>{_DIGITS})(?: ?(?P<unit>.+))?")
 
 
@@ -62,6 +65,19 @@ class Token:
     period: Period | None = None
 
 
+Signature = tuple[tuple[str, bool], ...]
+
+
+def signature(tokens: Sequence[Token]) -> Signature:
+    """The words as written, with what is denied; `is`, `=` and a colon add nothing."""
+    return tuple([(token.key, token.negated) for token in tokens if token.key != "="])
+
+
+def matter(tokens: Sequence[Token]) -> list[Token]:
+    """The words that carry the matter."""
+    return [t for t in tokens if t.kind in _MATTER_KINDS and not (t.kind == "word" and t.key in lexicon.FUNCTION_WORDS)]
+
+
 def scan(text: str, language: str) -> Iterator[Token]:
     for found in _SCAN.finditer(text):
         written = found[0]
@@ -82,15 +98,19 @@ def scan(text: str, language: str) -> Iterator[Token]:
                 yield Token(written, written, "copula" if written in lexicon.COPULAS else "sign", written)
 
 
-def _chunk(written: str, language: str) -> Iterator[Token]:
+@lru_cache(maxsize=8192)
+def _chunk(written: str, language: str) -> tuple[Token, ...]:
     """A run of letters, digits and joints: a word, or an identifier such as `max_conn`, `v1.2`, `eu-west-1`, `#260`."""
-    if re.search(r"[_#@\d]|::|\w\.\w|^[-/.~]\w", written) and re.search(r"\w", written):
-        yield _code(written)
-        return
-    for word in written.split("-") if _number_word(written.split("-")[0], language) is not None else [written]:
-        kind: Kind = "copula" if word in lexicon.COPULAS or word in lexicon.PAST_COPULAS else "word"
-        word = lexicon.PREPOSITION_FORMS.get(word, word) if language in ("it", "el") else word
-        yield Token(word, word, kind, stem(word, language))
+    if _IDENTIFIER.search(written) and _LETTER_OR_DIGIT.search(written):
+        return (_code(written),)
+    parts = written.split("-")
+    return tuple(_word(one, language) for one in (parts if _number_word(parts[0], language) is not None else [written]))
+
+
+def _word(word: str, language: str) -> Token:
+    kind: Kind = "copula" if word in lexicon.COPULAS or word in lexicon.PAST_COPULAS else "word"
+    word = lexicon.PREPOSITION_FORMS.get(word, word) if language in ("it", "el") else word
+    return Token(word, word, kind, stem(word, language))
 
 
 def _code(written: str) -> Token:

@@ -129,6 +129,11 @@ def grants(db: sqlite3.Connection, *, role: str = "", domain: str = "") -> list[
     return [_grant(row) for row in rows]
 
 
+def levels(db: sqlite3.Connection, role: str) -> dict[str, Permission]:
+    """What a role may do, by domain, where a row says so."""
+    return dict(db.execute(f"SELECT domain, permission FROM {GRANTS} WHERE role = ?", (role,)).fetchall())
+
+
 def find_grant(db: sqlite3.Connection, role: str, domain: str) -> GrantRow | None:
     row = db.execute(f"SELECT * FROM {GRANTS} WHERE role = ? AND domain = ?", (role, domain)).fetchone()
     return _grant(row) if row else None

@@ -15,8 +15,10 @@ from domain.language import CJK, fold, language_of
 
 WORDS_LIMIT = 200  # words of a question that are looked at
 MATCHES = 1_000  # records that the words of a question may stand in together, before common ones are left out
+REMEMBERED = 4_096  # common terms
 NEWEST = 250  # records that are ranked when every word of a question is common
 
+_COMMON: set[tuple[str, str]] = set()  # tables and terms: see `_standing`
 _CJK = re.compile(f"([{CJK}])")
 _WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"(?<=[a-zà-ÿα-ω0-9])(?=[A-ZÀ-ÞΑ-Ω])")
@@ -170,9 +172,20 @@ def _standings(db: sqlite3.Connection, table: str, terms: Sequence[str]) -> dict
 
 
 def _standing(db: sqlite3.Connection, table: str, term: str) -> _Standing:
-    """Read no further than needed. (fts5vocab would read every place of a common word.)"""
-    since = db.execute(_newest_of(table), (term, MATCHES)).fetchone()
-    return _Standing(MATCHES + 1, int(since[0])) if since else _Standing(_matches(db, table, term, MATCHES), 0)
+    """Read no further than needed. (fts5vocab would read every place of a common word.)
+
+    What was common the last time is asked first whether it still is, everything else how often it stands: mostly that
+    is the only question. Only the order of the two depends on it, never what is found.
+    """
+    if (table, term) not in _COMMON and (count := _matches(db, table, term, MATCHES + 1)) <= MATCHES:
+        return _Standing(count, 0)
+    if since := db.execute(_newest_of(table), (term, MATCHES)).fetchone():
+        if len(_COMMON) >= REMEMBERED:
+            _COMMON.clear()
+        _COMMON.add((table, term))
+        return _Standing(MATCHES + 1, int(since[0]))
+    _COMMON.discard((table, term))
+    return _Standing(_matches(db, table, term, MATCHES), 0)
 
 
 def _rarest_two(db: sqlite3.Connection, table: str, terms: Sequence[str], found: Mapping[int, _Standing]) -> list[int]:

@@ -80,21 +80,22 @@ def catch_up(
     followers = tuple(views) or file.views
     head = ledger.head()
     goal = head.position if until is None else until
-    for standing, view in dict(zip(file.standings(followers), followers, strict=True)).items():
+    standings = file.standings(followers)
+    for standing, view in dict(zip(standings, followers, strict=True)).items():
         if (standing.position, standing.chain) != (head.position, head.chain):
             require_same_history(f"the view {view.name}", standing, ledger, "tht projection rebuild")
-    while True:
-        standings = file.standings(followers)
-        start = min(standing.position for standing in standings)
-        if start >= goal:
-            return start
+    while (start := min(standing.position for standing in standings)) < goal:
         page = ledger.read(start, PAGE, goal)
         if not page:
             raise LedgerDamaged(f"the ledger has no event {start + 1}, though its head is {goal}: its tail is cut")
         reached = Standing(page[-1].position, ledger.chain_at(page[-1].position) or "")
-        _apply_page(file, followers, standings, page, reached, fail_fast)
+        alone = _apply_page(file, followers, standings, page, reached, fail_fast)
         if progress:
             progress(reached.position, goal)
+        if alone and reached.position >= goal:
+            return reached.position
+        standings = file.standings(followers)
+    return start
 
 
 def _apply_page(
@@ -104,8 +105,9 @@ def _apply_page(
     page: Sequence[Envelope | Broken],
     reached: Standing,
     fail_fast: bool,
-) -> None:
-    """One page, in one transaction. Nearly always every event applies; only if one does not, each gets a savepoint."""
+) -> bool:
+    """One page, in one transaction; whether no other process was quicker. Nearly always every event applies; only if
+    one does not, each gets a savepoint."""
     behind = [
         (view, before) for view, before in zip(views, standings, strict=True) if before.position < reached.position
     ]
@@ -126,7 +128,8 @@ def _apply_page(
                 for view, before in concerned:
                     _apply_or_park(file, db, view, _wanted(parked, view, before, page))
     except _Overtaken:
-        return  # another process applied this page; the next round reads the positions again
+        return False  # another process applied this page; the next round reads the positions again
+    return True
 
 
 class _Overtaken(Exception):

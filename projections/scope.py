@@ -76,7 +76,7 @@ def scope_of(db: sqlite3.Connection, reader: Reader, default: Permission = "read
     """What a reader may see, by the grant rows and the workspace's default (`access.default`)."""
     if reader.unbound:
         return Scope(reader)
-    rows = {row.domain: row.permission for row in access.grants(db, role=reader.role)} if reader.role else {}
+    rows = access.levels(db, reader.role) if reader.role else {}
     if default == "none":
         return Scope(reader, opened=frozenset(domain for domain, level in rows.items() if level != "none"))
     return Scope(reader, closed=frozenset(domain for domain, level in rows.items() if level == "none"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.classify import memory_type
+from domain.classify import _tiers, memory_type
 from domain.decay import MEMORY_TYPES
+from domain.language import fold
 
 CASES = {
     "decision": [
@@ -129,3 +132,17 @@ def test_case_does_not_count(texts: list[str]) -> None:
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert memory_type("x " * 50_000 + "we decided") == "unknown"
+
+
+_PARTS = sorted({cue for tier in _tiers() for cues in tier.values() for some in cues.by_word.values() for cue in some})
+_PARTS += sorted({cue for tier in _tiers() for cues in tier.values() for cue in cues.begun})
+
+
+@given(st.lists(st.sampled_from([*_PARTS, "x", "s", "-", "'", "_", ".", "ing", "ς", "É"]) | st.text(max_size=4)))
+def test_a_quick_look_misses_no_cue(parts: list[str]) -> None:
+    for joint in ("", " "):
+        text = fold(joint.join(parts))
+        words = frozenset(re.findall(r"\w+", text))
+        for tier in _tiers():
+            for name, cues in tier.items():
+                assert cues.stand_in(text, words) is (cues.pattern.search(text) is not None), name

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.language import fold, language_of, stem
-from domain.periods import EVER, Period
+from domain.language import evidence_of, fold, language_by, language_of, stem
+from domain.periods import EVER, PERIOD, Period, periods_in
 from domain.statement import entities, statement
 
 # -- folding -----------------------------------------------------------------------------------------------------------
@@ -287,3 +287,26 @@ def test_periods_that_have_no_day_in_common() -> None:
 def test_what_a_text_names(text: str, named: set[str]) -> None:
     """S-63: names in any language."""
     assert entities(text) == named
+
+
+_WORDS = "the of il è non limite redis casa vero to e με το οριο 数据库 8080 a x zuppa".split()
+
+
+@given(st.lists(st.lists(st.sampled_from(_WORDS) | st.text(max_size=5)).map(" ".join), min_size=1, max_size=4))
+def test_what_several_texts_show_of_their_language_adds_up(texts: list[str]) -> None:
+    folded = [fold(text) for text in texts]
+    assert language_by(map(evidence_of, folded)) == language_of(" ".join(folded))
+
+
+_PARTS_OF_PERIODS = [
+    *"in since until dal march marzo μαρτιο may q3 h1 first quarter of".split(),
+    *"2024 1999 2024-03-01 12 , - / 19 20 19th".split(),
+    "from 2019 to 2021",
+    "το πρωτο τριμηνο 2024",
+]
+
+
+@given(st.lists(st.sampled_from(_PARTS_OF_PERIODS) | st.text(max_size=4)).map(" ".join))
+def test_no_period_is_passed_over(text: str) -> None:
+    folded = fold(text)
+    assert [one.span() for one in periods_in(folded)] == [one.span() for one in PERIOD.finditer(folded)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,3 +177,10 @@ def test_canonical_json_has_one_form() -> None:
     assert text.canonical_json({"b": ("é", None), "a": 1.5}) == '{"a":1.5,"b":["é",null]}'
     with pytest.raises(ValueError):
         text.canonical_json(float("nan"))
+
+
+def test_nothing_that_is_refused_counts_as_printable() -> None:
+    """Printable text is accepted without a look at each sign."""
+    refused = [chr(number) for number in range(sys.maxunicode + 1) if unicodedata.category(chr(number)) in ("Cc", "Cs")]
+    assert len(refused) > 2_000
+    assert not any(sign.isprintable() for sign in refused)
