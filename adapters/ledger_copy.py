@@ -19,8 +19,9 @@ from adapters.ledger_place import is_elsewhere, postgres_recorder, without_url
 from adapters.mapper import EnvelopeMapper
 from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
+from adapters.sqlite import LedgerRecorder
 from adapters.workspace import Paths, Workspace
-from domain.errors import AlreadyThere, HomeNotWritable, InvalidInput, LedgerDamaged, OtherHistory
+from domain.errors import AlreadyThere, HomeNotWritable, InvalidInput, LedgerDamaged, OtherHistory, Refused
 from projections.loop import Head
 
 Progress = Callable[[int, int], None]
@@ -64,6 +65,8 @@ def copy_to_server(
     try:
         require_sound(source)
         with source.held() if move else nullcontext() as close_for_good:
+            if move:
+                _require_here(source, shown_url(url))
             head = _fill_or_continue(source, target, move, progress)
             require_sound(target)
             if close_for_good is not None:
@@ -82,23 +85,47 @@ def copy_to_home(
 
     With `move` the ledger on the server is closed for good, for every home that has joined it.
     """
-    paths = Paths(home / workspace.name)
+    paths = Paths(home.absolute() / workspace.name)
     if paths.folder.absolute() == workspace.paths.folder.absolute():
         raise InvalidInput("that is the home that the ledger is copied from", "give another home: --to PATH")
     if paths.ledger.exists() and not move:  # a move that was stopped is gone on with, if it is that
         raise AlreadyThere(f"there is a ledger already: {paths.ledger}", "give another home, or --workspace NAME")
     source = workspace.ledger.recorder
     require_sound(source)
+    if paths.ledger.exists():
+        there = LedgerRecorder(paths.ledger)
+        try:
+            _require_open(there)
+        finally:
+            there.close()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (
         tempfile.TemporaryDirectory(prefix=".tht-", dir=home) as folder,
         source.held() if move else nullcontext() as close_for_good,
     ):
+        if move:
+            _require_here(source, str(paths.ledger))
         manifest = write_backup(workspace, Path(folder) / "copy", progress)
         restore_backup(Path(folder) / "copy", paths.folder, environment=without_url(workspace.config.environment))
         if close_for_good is not None:
             close_for_good(str(paths.ledger))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)
+
+
+def _require_open(target: Recorder) -> None:
+    """A ledger does not go back to where it was closed: then it would be closed at both ends, and nobody could write."""
+    if gone := target.moved_to():
+        raise Refused(
+            f"the ledger in {target.place} was closed when it moved to {gone}",
+            "name another place; or first remove what was closed there, after tht ledger verify here",
+        )
+
+
+def _require_here(source: Recorder, to: str) -> None:
+    """What has moved elsewhere does not move again from here: it goes on there. A move that was stopped after it had
+    closed the ledger goes on to the same place."""
+    if (gone := source.moved_to()) not in ("", to):
+        raise Refused(f"this ledger has moved to {gone}", "open the workspace there, and move it from there")
 
 
 def require_sound(recorder: Recorder) -> None:
@@ -121,6 +148,7 @@ def _fill_or_continue(source: Recorder, target: Recorder, move: bool, progress: 
         except AlreadyThere:
             if not move or target.ledger_id() != ledger_id:
                 raise
+            _require_open(target)
             _continue(frozen, target, progress)
         if target.head() != (position, chain):
             raise LedgerDamaged(f"the copy in {target.place} does not end where the ledger does")

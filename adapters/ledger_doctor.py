@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from adapters.checks import Check
 from adapters.recorder import Recorder
-from adapters.sqlite import LedgerRecorder, has_moved
+from adapters.sqlite import LedgerRecorder
 
 if TYPE_CHECKING:
     from adapters.postgres import PostgresRecorder
@@ -30,7 +30,11 @@ def check_ledger(recorder: Recorder) -> Iterator[Check]:
 def check_lock(recorder: Recorder) -> Iterator[Check]:
     """Whether somebody holds the ledger, and whether it keeps what it acknowledges."""
     if isinstance(recorder, LedgerRecorder):
-        yield _file_lock(recorder.path)
+        if gone := recorder.moved_to():
+            mend = "open the workspace there; a move that was stopped goes on: tht ledger copy --to URL --move"
+            yield Check("ledger lock", "broken", f"closed for good: it has moved to {gone}", mend)
+        else:
+            yield _file_lock(recorder.path)
     else:
         from adapters.postgres import PostgresRecorder
 
@@ -50,8 +54,6 @@ def _file_lock(path: Path) -> Check:
         return Check("ledger lock", "warn", f"{path.name}: {error}", mend)
     finally:
         db.close()
-    if has_moved(path):
-        return Check("ledger lock", "broken", f"{path.name} is closed for good: it has moved", "tht ledger copy --move")
     if mode != "wal":
         return Check("ledger lock", "warn", f"journal mode {mode}, not WAL", "keep the home on a local disk")
     return Check("ledger lock", "ok", "nobody holds the ledger; WAL")
@@ -65,7 +67,9 @@ def _server(recorder: PostgresRecorder) -> Iterator[Check]:
         yield Check("ledger server", "warn", what, f"ALTER SYSTEM SET {off[0]} = on, then reload")
     else:
         yield Check("ledger server", "ok", f"PostgreSQL {settings['server_version']}")
-    if recorder.is_held():
+    if gone := recorder.moved_to():
+        yield Check("ledger lock", "broken", f"closed for good: it has moved to {gone}", "open the workspace there")
+    elif recorder.is_held():
         mend = "wait for the other process, or find out why it hangs; no lock outlives its connection"
         yield Check("ledger lock", "warn", "another process holds the ledger", mend)
     else:

@@ -23,7 +23,7 @@ from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, 
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
 from adapters.postgres_schema import declared_parts, held_parts, make_tables
-from adapters.recorder import MOVED, Batch, Recorder, T, Waiting
+from adapters.recorder import MOVED, Batch, Recorder, T, Waiting, told_place
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -69,7 +69,16 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             cursor.execute(self._sql("CREATE SCHEMA {s}"))
         cursor.execute("SELECT to_regclass(%s)", (f"{self.schema}.about",))
         if cursor.fetchone() == (None,):
+            self._require_empty(cursor)
             make_tables(cursor, self.schema)
+
+    def _require_empty(self, cursor: Cursor[Any]) -> None:
+        """What somebody else keeps there is not mixed with a ledger, which would be no sound one."""
+        if found := held_parts(cursor, self.schema):
+            raise Refused(
+                f"the schema {self.schema} is not empty: it has the {found[0].kind} {found[0].name}",
+                "another database or workspace; or an administrator drops what is in it",
+            )
 
     def close(self) -> None:
         self.connections.close()
@@ -160,6 +169,14 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
                 connection.execute("COMMIT")
 
             yield move
+
+    def moved_to(self) -> str:
+        rows = self._read(
+            """SELECT p.prosrc FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) AND t.tgname = 'events_moved'""",
+            self.schema,
+        )
+        return told_place(rows[0][0]).replace("%%", "%") if rows else ""
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresRecorder]:

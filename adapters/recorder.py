@@ -5,6 +5,7 @@ Lost races are raised as the library's IntegrityError; everything else in the do
 
 from __future__ import annotations
 
+import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +30,12 @@ def refuse_moved(error: Exception) -> None:
     _, found, where = str(error).partition(MOVED)
     if found:
         raise Refused(f"{MOVED}{where.splitlines()[0]}; nothing was written", "open the workspace there") from error
+
+
+def told_place(definition: str) -> str:
+    """The place that the definition of what closes a ledger names, in a quoted text of SQL."""
+    found = re.search(re.escape(MOVED) + r"((?:[^']|'')*)", definition)
+    return found[1].replace("''", "'") if found else ""
 
 
 class Waiting:
@@ -99,6 +106,10 @@ class Recorder(ApplicationRecorder):
     def held(self) -> AbstractContextManager[Callable[[str], None]]:
         """Nobody appends until the end, at which all may again; unless what it gives was called: it closes the ledger
         for good, saying where it has moved to."""
+
+    @abstractmethod
+    def moved_to(self) -> str:
+        """Where the ledger has gone from here, which was then closed for good; empty when it has not."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[Recorder]:

@@ -23,7 +23,7 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import MOVED, Batch, Recorder, T
+from adapters.recorder import MOVED, Batch, Recorder, T, told_place
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
 from domain.errors import AlreadyThere, HomeNotWritable
@@ -173,6 +173,10 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             yield move
             if db.in_transaction:
                 db.execute("ROLLBACK")
+
+    def moved_to(self) -> str:
+        row = self._one("SELECT (SELECT sql FROM sqlite_schema WHERE name = 'events_moved')")
+        return told_place(row[0] or "")
 
     @contextmanager
     def snapshot(self) -> Iterator[LedgerRecorder]:

@@ -13,6 +13,7 @@ from adapters import ledger_batches
 from adapters.erasing import Erasing
 from adapters.health import Health
 from adapters.ledger_copy import copy_ledger_to
+from adapters.ledger_doctor import check_lock
 from adapters.ledger_files import export_lines
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, open_workspace
@@ -78,6 +79,31 @@ def test_there_and_back_again(workspace: Workspace, database: str, tmp_path: Pat
         assert Health(back).verify().ok
         assert_sound(back, [promise, later])
         assert_goes_on(back)
+
+
+def test_a_ledger_does_not_go_back_to_where_it_was_closed(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    """It would be closed at both ends. And what has moved on is not moved from here again, as it would be two."""
+    home = workspace.paths.folder.parent
+    copy_ledger_to(workspace, database, move=True)
+    with open_workspace(home, "default") as there:
+        copy_ledger_to(there, str(tmp_path / "back"), move=True)
+        assert there.ledger.recorder.moved_to() == str(tmp_path / "back" / "default" / "ledger.sqlite3")
+        report = Health(there).verify()
+        assert report.ok
+        assert "this ledger has moved to" in report.notes[0]
+        assert [check.state for check in check_lock(there.ledger.recorder)][-1] == "broken"
+        with pytest.raises(Refused, match="has moved to"):
+            copy_ledger_to(there, str(tmp_path / "another"), move=True)
+    with open_workspace(tmp_path / "back", "default") as back:
+        with pytest.raises(Refused, match="was closed when it moved"):
+            copy_ledger_to(back, database, move=True)
+        assert_goes_on(back)
+        with connect(database) as db:
+            db.execute("DROP SCHEMA tht_default CASCADE")
+        copy_ledger_to(back, database, move=True)
+    with open_workspace(tmp_path / "back", "default") as again:
+        assert again.ledger.recorder.engine == "PostgreSQL"
+        assert_goes_on(again)
 
 
 def test_a_copy_leaves_the_workspace_where_it_is(workspace: Workspace, database: str, tmp_path: Path) -> None:
