@@ -68,8 +68,8 @@ class Purging:
         if found["current"] == NONE:
             self._forget_vectors(indexing, rebuilt=False)
             if found["leftovers"] != NONE:
-                with indexing.writing():
-                    indexing.store.discard(indexing.store.begin(1))
+                with indexing.writing() as still:
+                    indexing.store.discard(indexing.store.begin(1, still))
             self._require_alone(indexing)
             return NONE
         rebuilt = self._rebuilt(indexing)
