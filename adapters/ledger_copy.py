@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,9 +59,9 @@ def copy_to_server(
     undone of that is done by the same command again.
     """
     source = workspace.ledger.recorder
-    if is_elsewhere(workspace.config):
-        raise InvalidInput(f"the ledger is on a server already: {source.place}", "give a home as a path: --to PATH")
     target = postgres_recorder(workspace.name, url, workspace.config.environment)
+    if is_elsewhere(workspace.config):
+        return _already_there(workspace, target.place, move)
     try:
         require_sound(source)
         with source.held() if move else nullcontext() as close_for_good:
@@ -110,6 +110,16 @@ def copy_to_home(
         if close_for_good is not None:
             close_for_good(str(paths.ledger))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)
+
+
+def _already_there(workspace: Workspace, place: str, move: bool) -> Copied:
+    """A move that was done, or stopped at its very end, and is given again. InvalidInput for any other."""
+    source = workspace.ledger.recorder
+    if not move or source.place != place:
+        raise InvalidInput(f"the ledger is on a server already: {source.place}", "give a home as a path: --to PATH")
+    head = workspace.ledger.head()
+    _put_away(workspace.paths.ledger)
+    return Copied(head, place, moved=True)
 
 
 def _require_open(target: Recorder) -> None:
@@ -171,8 +181,13 @@ def _go_over(workspace: Workspace, url: str) -> None:
     config.stored["ledger.url"] = url
     config.save()
     workspace.close()
-    try:
-        single_file(paths.ledger)
-        paths.ledger.rename(paths.ledger.with_name("ledger.moved.sqlite3"))
-    except (HomeNotWritable, OSError):
-        return  # another process has it open: it stays where it is, closed for good
+    _put_away(paths.ledger)
+
+
+def _put_away(ledger: Path) -> None:
+    """Another process may have it open: then it stays where it is, closed for good."""
+    if not ledger.exists():
+        return
+    with suppress(HomeNotWritable, OSError):
+        single_file(ledger)
+        ledger.rename(ledger.with_name("ledger.moved.sqlite3"))

@@ -128,7 +128,12 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             self._notify_channel(cursor)
             return work(cursor)
 
-        return self.connections.write(begin)
+        self._mine.last = None
+        return self.connections.write(begin, self._last_is_there)
+
+    def _last_is_there(self) -> bool:
+        last: tuple[int, bytes] | None = self._mine.last
+        return last is None or self.chain_at(last[0]) == last[1]
 
     def insert_chained(self, links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
         self._write(lambda cursor: self._take(cursor, links, keys))
@@ -150,7 +155,8 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             for links, keys in batches():
                 self._take(cursor, links, keys)
 
-        self.connections.write(take)
+        self._mine.last = None
+        self.connections.write(take, self._last_is_there)
 
     @contextmanager
     def held(self) -> Iterator[Callable[[str], None]]:
@@ -205,7 +211,8 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
 
     def _put(self, cursor: Cursor[Any], rows: Sequence[Row]) -> None:
         cursor.execute(self._sql(_INSERT), [list(column) for column in zip(*rows, strict=True)])
-        cursor.execute(self._sql("UPDATE {s}.head SET position = %s, chain = %s"), (rows[-1][0], rows[-1][-1]))
+        self._mine.last = (rows[-1][0], rows[-1][-1])
+        cursor.execute(self._sql("UPDATE {s}.head SET position = %s, chain = %s"), self._mine.last)
 
     def _require_unmoved(self, cursor: Cursor[Any], loaded: Loaded, appended: Collection[UUID | str]) -> None:
         """IntegrityError when a stream that the command was decided on has grown since. Those that are appended to are

@@ -137,9 +137,11 @@ class Connections:
 
         return self._again(once)
 
-    def write(self, work: Callable[[Cursor[Any]], T]) -> T:
+    def write(self, work: Callable[[Cursor[Any]], T], is_there: Callable[[], bool] = lambda: True) -> T:
         """Run `work` in one transaction, and commit it once, whatever becomes of the connection.
 
+        `is_there` looks for what it wrote, where the server says of a transaction that was cut off that it was committed:
+        another that took over, or one that is back at an older state, says so of somebody else's of the same number.
         LedgerUnavailable when the server cannot be asked any more what became of it.
         """
         tries = _Tries(PATIENCE)
@@ -150,7 +152,7 @@ class Connections:
                 self._again(partial(self._write_once, work, number, done), lost=number)
                 return done[0]
             except _Lost as lost:
-                if done and self._was_committed(number[0]):
+                if done and self._was_committed(number[0], is_there):
                     return done[0]
                 tries.pause(lost.cause, self.place)
 
@@ -164,19 +166,19 @@ class Connections:
             number.append(found[0])
             done.append(work(cursor))
 
-    def _was_committed(self, transaction: str) -> bool:
+    def _was_committed(self, transaction: str, is_there: Callable[[], bool]) -> bool:
         """What became of a transaction whose connection was lost, asked until it is settled."""
         tries = _Tries(PATIENCE)
         while True:
             try:
                 status = self.read("SELECT pg_xact_status(%s::text::xid8)", (transaction,))[0][0]
+                if status != "in progress":
+                    return status == "committed" and is_there()
             except LedgerUnavailable as error:
                 raise LedgerUnavailable(
                     f"the connection was lost while the command was being recorded, and {error.message}",
                     "it may have been recorded: look with tht ledger log, or give the same --idempotency-key again",
                 ) from error
-            if status != "in progress":
-                return bool(status == "committed")
             tries.pause(None, self.place)
 
     @contextmanager

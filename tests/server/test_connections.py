@@ -68,6 +68,32 @@ def test_a_commit_whose_answer_was_lost_is_recorded_once(ledger: Ledger, monkeyp
     assert list(ledger.find_damage()) == []
 
 
+def test_a_server_that_takes_over_without_what_was_written_is_not_believed(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction of the same number was somebody else's, and was committed."""
+    real, read = Connections._write_once, Connections.read
+    losses = [1]
+
+    def cut_off(self: Connections, work: Callable[[Any], Any], number: list[str], done: list[Any]) -> None:
+        def lost_then(cursor: Any) -> None:
+            done.append(work(cursor))
+            losses.pop()
+            raise lost()
+
+        real(self, lost_then if losses else work, number, [] if losses else done)
+
+    def other(self: Connections, statement: object, parameters: Any = ()) -> list[Any]:
+        return [("committed",)] if "pg_xact_status" in str(statement) else read(self, statement, parameters)
+
+    monkeypatch.setattr(Connections, "_write_once", cut_off)
+    monkeypatch.setattr(Connections, "read", other)
+    assert append(ledger, ("session/a", entered())).position == 2
+    assert losses == []
+    assert [one.version for one in ledger.load("session/a")] == [1, 2]
+    assert list(ledger.find_damage()) == []
+
+
 def test_a_connection_that_is_lost_inside_a_transaction_is_a_transaction_more(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,8 +249,8 @@ def test_what_was_acknowledged_is_on_the_servers_disk_however_the_database_is_se
         ("bytea_output", "escape"),
         ("search_path", "evil, pg_catalog"),
         ("idle_in_transaction_session_timeout", "1"),
-        ("idle_session_timeout", "1"),
-        ("statement_timeout", "100"),
+        ("idle_session_timeout", "300"),
+        ("statement_timeout", "300"),
         ("default_transaction_isolation", "'repeatable read'"),
     ],
 )
@@ -241,8 +267,8 @@ def test_however_server_and_role_are_set_up_what_is_recorded_is_sound(
         append(other, ("session/b", opened("b")))
         if name == "statement_timeout":
             assert isinstance(other.recorder, PostgresRecorder)
-            other.recorder.connections.attempt(lambda cursor: cursor.execute("SELECT pg_sleep(0.3)"))
-        time.sleep(0.1)
+            other.recorder.connections.attempt(lambda cursor: cursor.execute("SELECT pg_sleep(0.6)"))
+        time.sleep(0.6)
         append(other, ("session/c", opened("c")))
         other.close()
     finally:

@@ -243,6 +243,9 @@ def test_the_command(tht: Tht, database: str, tmp_path: Path, monkeypatch: pytes
     said = tht("ledger", "copy", "--to", database, "--move")
     assert said.code == 0, said
     assert "kept there from now on" in said.out
+    assert tht.json("ledger", "copy", "--to", database, "--move")["moved"], (
+        "given again, as after a kill at its very end"
+    )
     assert tht.json("status")["ledger"]["place"].startswith("postgresql://")
     assert tht.json("ledger", "head") == head
     assert tht("verify").code == 0
