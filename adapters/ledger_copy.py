@@ -5,7 +5,6 @@ From a file to PostgreSQL all of it is one transaction there. From PostgreSQL to
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from adapters.ledger_place import is_elsewhere, postgres_recorder, without_url
 from adapters.mapper import EnvelopeMapper
 from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
+from adapters.scratch import scratch_folder
 from adapters.sqlite import LedgerRecorder
 from adapters.workspace import Paths, Workspace
 from domain.errors import AlreadyThere, HomeNotWritable, InvalidInput, LedgerDamaged, OtherHistory, Refused
@@ -100,13 +100,13 @@ def copy_to_home(
             there.close()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (
-        tempfile.TemporaryDirectory(prefix=".tht-", dir=home) as folder,
+        scratch_folder(home) as folder,
         source.held() if move else nullcontext() as close_for_good,
     ):
         if move:
             _require_here(source, str(paths.ledger))
-        manifest = write_backup(workspace, Path(folder) / "copy", progress)
-        restore_backup(Path(folder) / "copy", paths.folder, environment=without_url(workspace.config.environment))
+        manifest = write_backup(workspace, folder / "copy", progress)
+        restore_backup(folder / "copy", paths.folder, environment=without_url(workspace.config.environment))
         if close_for_good is not None:
             close_for_good(str(paths.ledger))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)
@@ -123,7 +123,7 @@ def _already_there(workspace: Workspace, place: str, move: bool) -> Copied:
 
 
 def _require_open(target: Recorder) -> None:
-    """A ledger does not go back to where it was closed: then it would be closed at both ends, and nobody could write."""
+    """A ledger does not go back to where it was closed: it would be closed at both ends, and nobody could write."""
     if gone := target.moved_to():
         raise Refused(
             f"the ledger in {target.place} was closed when it moved to {gone}",

@@ -76,7 +76,7 @@ class LedgerDatastore(PostgresDatastore):
 SETTINGS: dict[str, Any] = {
     "application_name": "tht",
     "client_encoding": "utf8",
-    "connect_timeout": 5,  # seconds, as the next ones: a server that vanished without a word is given up in half a minute
+    "connect_timeout": 5,  # seconds, as the next: a server that vanished without a word is given up in half a minute
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -84,8 +84,8 @@ SETTINGS: dict[str, Any] = {
 }
 
 # What a session must have, however server, database and role are set up. Names first: nothing of ours is looked up
-# anywhere else. `standard_conforming_strings` off would spoil bytes on their way. Only our own lock has a time limit, and
-# who stands still in a transaction: the others wait for the lock that it has. What a server does not know it leaves out.
+# anywhere else. `standard_conforming_strings` off would spoil bytes on their way. A time limit have only our own wait
+# for the lock, and who stands still in a transaction while the others wait. What a server does not know is left out.
 _OURS = """SET search_path = pg_catalog, pg_temp;
     SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
         ('standard_conforming_strings', 'on'), ('bytea_output', 'hex'), ('statement_timeout', '0'),
@@ -140,8 +140,8 @@ class Connections:
     def write(self, work: Callable[[Cursor[Any]], T], is_there: Callable[[], bool] = lambda: True) -> T:
         """Run `work` in one transaction, and commit it once, whatever becomes of the connection.
 
-        `is_there` looks for what it wrote, where the server says of a transaction that was cut off that it was committed:
-        another that took over, or one that is back at an older state, says so of somebody else's of the same number.
+        `is_there` looks for what it wrote, where the server says that a transaction that was cut off was committed: one
+        that took over, or is back at an older state, says so of somebody else's of the same number.
         LedgerUnavailable when the server cannot be asked any more what became of it.
         """
         tries = _Tries(PATIENCE)

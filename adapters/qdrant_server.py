@@ -70,7 +70,7 @@ class ServerStore(IndexStore):
     def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
             taken = self._generations(client)
-            still()  # after the look at them: so what the next one makes, whose turn it may be from now on, is none of them
+            still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
             current = self._alias_target(client)
             for leftover in taken:
                 if leftover != current:

@@ -80,7 +80,7 @@ class TenantStore(IndexStore):
     def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
             taken = self._generations(client)
-            still()  # after the look at them: so what the next one makes, whose turn it may be from now on, is none of them
+            still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
             pointer = self._pointer(client)
             self._clear(client, taken, pointer)
             name = f"{self._name}-{dimension}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -24,6 +23,7 @@ from eventsourcing.sqlite import (
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
 from adapters.recorder import MOVED, Batch, Recorder, T, told_place
+from adapters.scratch import scratch_folder
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
 from domain.errors import AlreadyThere, HomeNotWritable
@@ -181,7 +181,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     @contextmanager
     def snapshot(self) -> Iterator[LedgerRecorder]:
         """A copy of the file, beside it."""
-        with tempfile.TemporaryDirectory(prefix=".tht-", dir=self.path.absolute().parent) as folder:
+        with scratch_folder(self.path.absolute().parent) as folder:
             copy_database(self.path, Path(folder) / self.path.name)
             frozen = LedgerRecorder(Path(folder) / self.path.name)
             try:
