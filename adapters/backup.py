@@ -11,7 +11,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -27,6 +26,7 @@ from adapters.json_lines import misfit
 from adapters.ledger_batches import batches_of
 from adapters.ledger_check import first_fault
 from adapters.ledger_place import is_elsewhere
+from adapters.scratch import scratch_folder
 from adapters.sqlite import LedgerRecorder, copy_database
 from adapters.sqlite_errors import translated
 from adapters.workspace import Workspace
@@ -76,7 +76,7 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
 
     LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made.
     """
-    with _scratch(refuse_homes(path).absolute().parent) as folder:
+    with scratch_folder(refuse_homes(path).absolute().parent) as folder:
         copy = folder / LEDGER
         copy_ledger(workspace, copy, progress)
         standing = sound_standing(copy)
@@ -176,7 +176,7 @@ def unpacked(path: Path, beside: Path) -> Iterator[Unpacked]:
             manifest = _manifest(archive.read(members[MANIFEST]))
             if members[LEDGER].file_size != manifest.bytes:
                 raise Refused(f"{path.name} is no sound backup: its ledger is not as long as it says")
-            with _scratch(beside) as folder:
+            with scratch_folder(beside) as folder:
                 parts = Unpacked(manifest, folder / LEDGER, folder / CONFIG)
                 _require_room(folder, manifest.bytes)
                 parts.config.write_bytes(archive.read(members[CONFIG]))
@@ -238,13 +238,3 @@ def _require_as_said(parts: Unpacked) -> None:
         raise Refused(f"the backup is damaged: {error.message}", "use another backup") from error
     if found != Standing(said.ledger_id, said.position, said.chain):
         raise Refused("the backup is damaged: its ledger is not the one that the manifest names", "use another backup")
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    try:
-        made = tempfile.TemporaryDirectory(prefix=".tht-", dir=folder)
-    except OSError as error:
-        raise HomeNotWritable(f"{folder} cannot be written: {error.strerror}", "choose another folder") from error
-    with made as scratch:
-        yield Path(scratch)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
+from adapters.postgres_url import PostgresUrl
 from domain.decay import CURVES, parse_curve
 from domain.errors import HomeNotWritable, InvalidInput, NothingChanged, UnknownSetting
 from projections.recall.weights import BY_INTENT, parse_voices
@@ -55,9 +56,12 @@ class Setting:
         if self.key.startswith("recall.weights."):
             parse_voices(value)
         if self.key == "index.url" and value and not _is_web_address(value):
-            raise InvalidInput(f"{self.key} takes http://… or https://…, not {_without_secrets(value)!r}")
-        if self.key == "ledger.url" and value and not _is_postgres_address(value):
-            raise InvalidInput(f"{self.key} takes postgresql://…, not {_without_secrets(value)!r}")
+            raise InvalidInput(f"{self.key} takes http://… or https://…, and not what it is given")
+        if self.key == "ledger.url" and value:
+            try:
+                PostgresUrl.parse(value)
+            except InvalidInput as error:  # which repeats nothing: a password may stand anywhere in it
+                raise InvalidInput(f"{self.key} takes a URL of PostgreSQL: {error.message}", error.hint) from error
         return value
 
     def _boolean(self, value: object) -> bool:
@@ -232,27 +236,9 @@ def _is_web_address(value: str) -> bool:
         return False
 
 
-def _is_postgres_address(value: str) -> bool:
-    """A URL as libpq takes it; host, port and password may be left to libpq's variables and files."""
-    try:
-        return urlsplit(value).scheme in ("postgresql", "postgres")
-    except ValueError:
-        return False
-
-
 def without_password(url: str) -> str:
     """A PostgreSQL URL as it may be kept: the rest of the way, and the password found by libpq's own means."""
-    parts = urlsplit(url)
-    login, _, host = parts.netloc.rpartition("@")
-    user = login.partition(":")[0]
-    kept = (one for one in parts.query.split("&") if not one.lower().startswith(("password=", "sslpassword=")))
-    return _joined(parts._replace(netloc=f"{user}@{host}" if user else host, query="&".join(kept)))
-
-
-def _joined(parts: SplitResult) -> str:
-    """As `urlunsplit`, which leaves the slashes out before a host that is not given."""
-    made = urlunsplit(parts)
-    return made if parts.netloc else made.replace(":", "://", 1)
+    return PostgresUrl.parse(url).without_password()
 
 
 def shown_url(url: str) -> str:
@@ -264,12 +250,15 @@ def _without_secrets(value: Value) -> Value:
     """A value as it may be shown: what stands in a URL as user, password or query is nobody else's."""
     if not isinstance(value, str) or "://" not in value:
         return value
-    if not (_is_web_address(value) or _is_postgres_address(value)):
-        return "***"
+    if not _is_web_address(value):
+        try:
+            return PostgresUrl.parse(value).shown()
+        except InvalidInput:
+            return "***"
     parts = urlsplit(value)
     login, _, host = parts.netloc.rpartition("@")
     shown = parts._replace(netloc=f"***@{host}" if login else host, query="***" if parts.query else "")
-    return _joined(shown)
+    return urlunsplit(shown)
 
 
 def _changeable(key: str) -> Setting:

@@ -114,8 +114,10 @@ class Health:
         head = ledger.head()
         findings = list(ledger.find_damage())
         notes: list[str] = []
+        if gone := ledger.recorder.moved_to():
+            notes.append(f"this ledger has moved to {gone}, and was closed here: what was recorded since is there")
         if ledger_only:
-            return Report(head, tuple(findings), ())
+            return Report(head, tuple(findings), tuple(notes))
         try:
             events = list(self._events(head.position))
         except LedgerDamaged:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NAME = "tht index"  # begins the application name of a connection that holds a turn
 _POLL = 0.1  # seconds between two tries
-_KEEPALIVE = {"tcp_keepalives_idle": 10, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3}  # seconds, and probes
 _HINT = "searches go on with the index as it is; try again when that is done"
 _MINE = """SELECT 1 FROM pg_locks
     WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() AND database = {database} AND {key}"""
@@ -93,13 +92,12 @@ class PostgresTurn(IndexTurn):
     def _connected(self) -> Connection[Any]:
         import psycopg
 
-        from adapters.postgres_connection import SETTINGS
+        from adapters.postgres_connection import SETTINGS, set_up
 
         name = f"{NAME}: {socket.gethostname()[:40]} {os.getpid()}"
         connection = psycopg.connect(self.url, autocommit=True, **{**SETTINGS, "application_name": name})
         try:
-            for setting, value in _KEEPALIVE.items():  # so that a machine that vanished is noticed within half a minute
-                connection.execute("SELECT set_config(%s, %s, false)", (setting, str(value)))
+            set_up(connection)  # with keepalives, so that a machine that vanished is noticed within half a minute
         except BaseException:
             connection.close()
             raise

@@ -5,9 +5,8 @@ From a file to PostgreSQL all of it is one transaction there. From PostgreSQL to
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +18,10 @@ from adapters.ledger_place import is_elsewhere, postgres_recorder, without_url
 from adapters.mapper import EnvelopeMapper
 from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
+from adapters.scratch import scratch_folder
+from adapters.sqlite import LedgerRecorder
 from adapters.workspace import Paths, Workspace
-from domain.errors import AlreadyThere, HomeNotWritable, InvalidInput, LedgerDamaged, OtherHistory
+from domain.errors import AlreadyThere, HomeNotWritable, InvalidInput, LedgerDamaged, OtherHistory, Refused
 from projections.loop import Head
 
 Progress = Callable[[int, int], None]
@@ -58,12 +59,14 @@ def copy_to_server(
     undone of that is done by the same command again.
     """
     source = workspace.ledger.recorder
-    if is_elsewhere(workspace.config):
-        raise InvalidInput(f"the ledger is on a server already: {source.place}", "give a home as a path: --to PATH")
     target = postgres_recorder(workspace.name, url, workspace.config.environment)
+    if is_elsewhere(workspace.config):
+        return _already_there(workspace, target.place, move)
     try:
         require_sound(source)
         with source.held() if move else nullcontext() as close_for_good:
+            if move:
+                _require_here(source, shown_url(url))
             head = _fill_or_continue(source, target, move, progress)
             require_sound(target)
             if close_for_good is not None:
@@ -82,7 +85,7 @@ def copy_to_home(
 
     With `move` the ledger on the server is closed for good, for every home that has joined it.
     """
-    paths = Paths(home / workspace.name)
+    paths = Paths(home.absolute() / workspace.name)
     if paths.folder.absolute() == workspace.paths.folder.absolute():
         raise InvalidInput(
             "that is the home that the ledger is copied from, which keeps its way to the server",
@@ -92,16 +95,50 @@ def copy_to_home(
         raise AlreadyThere(f"there is a ledger already: {paths.ledger}", "give another home, or --workspace NAME")
     source = workspace.ledger.recorder
     require_sound(source)
+    if paths.ledger.exists():
+        there = LedgerRecorder(paths.ledger)
+        try:
+            _require_open(there)
+        finally:
+            there.close()
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (
-        tempfile.TemporaryDirectory(prefix=".tht-", dir=home) as folder,
+        scratch_folder(home) as folder,
         source.held() if move else nullcontext() as close_for_good,
     ):
-        manifest = write_backup(workspace, Path(folder) / "copy", progress)
-        restore_backup(Path(folder) / "copy", paths.folder, environment=without_url(workspace.config.environment))
+        if move:
+            _require_here(source, str(paths.ledger))
+        manifest = write_backup(workspace, folder / "copy", progress)
+        restore_backup(folder / "copy", paths.folder, environment=without_url(workspace.config.environment))
         if close_for_good is not None:
             close_for_good(str(paths.ledger.absolute()))
     return Copied(Head(manifest.position, manifest.chain), str(paths.ledger), move)
+
+
+def _already_there(workspace: Workspace, place: str, move: bool) -> Copied:
+    """A move that was done, or stopped at its very end, and is given again. InvalidInput for any other."""
+    source = workspace.ledger.recorder
+    if not move or source.place != place:
+        raise InvalidInput(f"the ledger is on a server already: {source.place}", "give a home as a path: --to PATH")
+    head = workspace.ledger.head()
+    _put_away(workspace.paths.ledger)
+    return Copied(head, place, moved=True)
+
+
+def _require_open(target: Recorder) -> None:
+    """A ledger does not go back to where it was closed: it would be closed at both ends, and nobody could write."""
+    if gone := target.moved_to():
+        raise Refused(
+            f"the ledger in {target.place} was closed when it moved to {gone}",
+            "name another place; or first remove what was closed there, after tht ledger verify here",
+        )
+
+
+def _require_here(source: Recorder, to: str) -> None:
+    """What has moved elsewhere does not move again from here: it goes on there. A move that was stopped after it had
+    closed the ledger goes on to the same place."""
+    if (gone := source.moved_to()) not in ("", to):
+        raise Refused(f"this ledger has moved to {gone}", "open the workspace there, and move it from there")
 
 
 def require_sound(recorder: Recorder) -> None:
@@ -124,6 +161,7 @@ def _fill_or_continue(source: Recorder, target: Recorder, move: bool, progress: 
         except AlreadyThere:
             if not move or target.ledger_id() != ledger_id:
                 raise
+            _require_open(target)
             _continue(frozen, target, progress)
         if target.head() != (position, chain):
             raise LedgerDamaged(f"the copy in {target.place} does not end where the ledger does")
@@ -146,8 +184,13 @@ def _go_over(workspace: Workspace, url: str) -> None:
     config.stored["ledger.url"] = url
     config.save()
     workspace.close()
-    try:
-        single_file(paths.ledger)
-        paths.ledger.rename(paths.ledger.with_name("ledger.moved.sqlite3"))
-    except (HomeNotWritable, OSError):
-        return  # another process has it open: it stays where it is, closed for good
+    _put_away(paths.ledger)
+
+
+def _put_away(ledger: Path) -> None:
+    """Another process may have it open: then it stays where it is, closed for good."""
+    if not ledger.exists():
+        return
+    with suppress(HomeNotWritable, OSError):
+        single_file(ledger)
+        ledger.rename(ledger.with_name("ledger.moved.sqlite3"))

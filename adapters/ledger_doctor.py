@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from adapters.checks import Check
 from adapters.recorder import Recorder
-from adapters.sqlite import LedgerRecorder, has_moved
+from adapters.sqlite import LedgerRecorder
 
 if TYPE_CHECKING:
     from adapters.postgres import PostgresRecorder
@@ -21,11 +21,6 @@ def check_ledger(recorder: Recorder) -> Iterator[Check]:
     found = recorder.integrity()
     if found:
         yield Check("ledger", "broken", found[0], verify)
-    elif moved := recorder.moved_to():
-        what = (
-            f"{recorder.place} is closed for good: it has moved to {moved}, and what is recorded there is not seen here"
-        )
-        yield Check("ledger", "broken", what, "open the workspace there, with its --home")
     elif isinstance(recorder, LedgerRecorder):
         yield Check("ledger", "ok", "SQLite finds the file sound; tht ledger verify checks its chain")
     else:
@@ -35,12 +30,20 @@ def check_ledger(recorder: Recorder) -> Iterator[Check]:
 def check_lock(recorder: Recorder) -> Iterator[Check]:
     """Whether somebody holds the ledger, and whether it keeps what it acknowledges."""
     if isinstance(recorder, LedgerRecorder):
-        yield _file_lock(recorder.path)
+        if gone := recorder.moved_to():
+            mend = "open the workspace there; a move that was stopped goes on: tht ledger copy --to URL --move"
+            yield Check("ledger lock", "broken", _closed(gone), mend)
+        else:
+            yield _file_lock(recorder.path)
     else:
         from adapters.postgres import PostgresRecorder
 
         assert isinstance(recorder, PostgresRecorder)
         yield from _server(recorder)
+
+
+def _closed(gone: str) -> str:
+    return f"closed for good: it has moved to {gone}, and what is recorded there is not seen here"
 
 
 def _file_lock(path: Path) -> Check:
@@ -55,8 +58,6 @@ def _file_lock(path: Path) -> Check:
         return Check("ledger lock", "warn", f"{path.name}: {error}", mend)
     finally:
         db.close()
-    if has_moved(path):
-        return Check("ledger lock", "broken", f"{path.name} is closed for good: it has moved", "tht ledger copy --move")
     if mode != "wal":
         return Check("ledger lock", "warn", f"journal mode {mode}, not WAL", "keep the home on a local disk")
     return Check("ledger lock", "ok", "nobody holds the ledger; WAL")
@@ -70,7 +71,9 @@ def _server(recorder: PostgresRecorder) -> Iterator[Check]:
         yield Check("ledger server", "warn", what, f"ALTER SYSTEM SET {off[0]} = on, then reload")
     else:
         yield Check("ledger server", "ok", f"PostgreSQL {settings['server_version']}")
-    if recorder.is_held():
+    if gone := recorder.moved_to():
+        yield Check("ledger lock", "broken", _closed(gone), "open the workspace there")
+    elif recorder.is_held():
         mend = "wait for the other process, or find out why it hangs; no lock outlives its connection"
         yield Check("ledger lock", "warn", "another process holds the ledger", mend)
     else:

@@ -23,7 +23,7 @@ from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, 
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
 from adapters.postgres_schema import declared_parts, held_parts, make_tables
-from adapters.recorder import MOVED, Batch, Recorder, T, Waiting, place_moved_to
+from adapters.recorder import MOVED, Batch, Recorder, T, Waiting, told_place
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -69,7 +69,16 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             cursor.execute(self._sql("CREATE SCHEMA {s}"))
         cursor.execute("SELECT to_regclass(%s)", (f"{self.schema}.about",))
         if cursor.fetchone() == (None,):
+            self._require_empty(cursor)
             make_tables(cursor, self.schema)
+
+    def _require_empty(self, cursor: Cursor[Any]) -> None:
+        """What somebody else keeps there is not mixed with a ledger, which would be no sound one."""
+        if found := held_parts(cursor, self.schema):
+            raise Refused(
+                f"the schema {self.schema} is not empty: it has the {found[0].kind} {found[0].name}",
+                "another database or workspace; or an administrator drops what is in it",
+            )
 
     def close(self) -> None:
         self.connections.close()
@@ -119,7 +128,12 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             self._notify_channel(cursor)
             return work(cursor)
 
-        return self.connections.write(begin)
+        self._mine.last = None
+        return self.connections.write(begin, self._last_is_there)
+
+    def _last_is_there(self) -> bool:
+        last: tuple[int, bytes] | None = self._mine.last
+        return last is None or self.chain_at(last[0]) == last[1]
 
     def insert_chained(self, links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
         self._write(lambda cursor: self._take(cursor, links, keys))
@@ -141,7 +155,8 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             for links, keys in batches():
                 self._take(cursor, links, keys)
 
-        self.connections.write(take)
+        self._mine.last = None
+        self.connections.write(take, self._last_is_there)
 
     @contextmanager
     def held(self) -> Iterator[Callable[[str], None]]:
@@ -160,6 +175,14 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
                 connection.execute("COMMIT")
 
             yield move
+
+    def moved_to(self) -> str:
+        rows = self._read(
+            """SELECT p.prosrc FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) AND t.tgname = 'events_moved'""",
+            self.schema,
+        )
+        return told_place(rows[0][0]).replace("%%", "%") if rows else ""
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresRecorder]:
@@ -188,7 +211,8 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
 
     def _put(self, cursor: Cursor[Any], rows: Sequence[Row]) -> None:
         cursor.execute(self._sql(_INSERT), [list(column) for column in zip(*rows, strict=True)])
-        cursor.execute(self._sql("UPDATE {s}.head SET position = %s, chain = %s"), (rows[-1][0], rows[-1][-1]))
+        self._mine.last = (rows[-1][0], rows[-1][-1])
+        cursor.execute(self._sql("UPDATE {s}.head SET position = %s, chain = %s"), self._mine.last)
 
     def _require_unmoved(self, cursor: Cursor[Any], loaded: Loaded, appended: Collection[UUID | str]) -> None:
         """IntegrityError when a stream that the command was decided on has grown since. Those that are appended to are
@@ -327,10 +351,6 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         """What the server promises."""
         names = ["fsync", "full_page_writes", "server_version", "server_encoding"]
         return dict(self._read("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", names))
-
-    def moved_to(self) -> str:
-        find = "SELECT prosrc FROM pg_proc WHERE proname = 'moved' AND pronamespace = to_regnamespace(quote_ident(%s))"
-        return "".join(place_moved_to(source.replace("%%", "%")) for (source,) in self._read(find, self.schema))
 
     def is_held(self) -> bool:
         """Whether another transaction holds the lock that writers take."""

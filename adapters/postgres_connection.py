@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import psycopg
-from eventsourcing.persistence import InterfaceError, OperationalError
+from eventsourcing.persistence import InterfaceError, InternalError, OperationalError
 from eventsourcing.postgres import ConnectionPool, PostgresDatastore
 from psycopg import Connection, Cursor, IsolationLevel
 from psycopg.rows import tuple_row
@@ -30,6 +30,7 @@ FIRST_LOOK = 0.2  # seconds between two looks whether it has failed
 PATIENCE = 30.0  # seconds to find a server again that has answered before
 LONGEST_PAUSE = 2.0  # seconds between two tries, after doubling from FIRST_PAUSE
 FIRST_PAUSE = 0.05
+STILL = 60  # seconds after which a writer that stands still, as a process that was stopped, has the lock no more
 CONNECTIONS = 4  # at most, a process; one is kept open
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class LedgerDatastore(PostgresDatastore):
             min_size=1,
             max_size=CONNECTIONS,
             open=False,
-            configure=_configure,
+            configure=lambda connection: set_up(connection, STILL),
             timeout=FIRST_LOOK,
             reconnect_timeout=PATIENCE,
             num_workers=1,
@@ -72,16 +73,34 @@ class LedgerDatastore(PostgresDatastore):
         """Rows go in column by column: nothing to look up on the server."""
 
 
-SETTINGS: dict[str, Any] = {"application_name": "tht", "client_encoding": "utf8", "connect_timeout": 5}
+SETTINGS: dict[str, Any] = {
+    "application_name": "tht",
+    "client_encoding": "utf8",
+    "connect_timeout": 5,  # seconds, as the next: a server that vanished without a word is given up in half a minute
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+
+# What a session must have, however server, database and role are set up. Names first: nothing of ours is looked up
+# anywhere else. `standard_conforming_strings` off would spoil bytes on their way. A time limit have only our own wait
+# for the lock, and who stands still in a transaction while the others wait. What a server does not know is left out.
+_OURS = """SET search_path = pg_catalog, pg_temp;
+    SELECT set_config(name, value, false) FROM pg_settings JOIN (VALUES
+        ('standard_conforming_strings', 'on'), ('bytea_output', 'hex'), ('statement_timeout', '0'),
+        ('transaction_timeout', '0'), ('idle_session_timeout', '0'), ('idle_in_transaction_session_timeout', '{idle}s'),
+        ('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3')
+    ) AS ours (name, value) USING (name);
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"""
 
 
-def _configure(connection: Connection[Any]) -> None:
-    """What is stored and promised does not hang on how database or role are set up."""
+def set_up(connection: Connection[Any], idle: int = 0) -> None:
+    """What is stored and promised does not hang on how database or role are set up. `idle`: seconds that a transaction
+    may stand still before the server ends it; 0 is for ever."""
     connection.autocommit = True
     connection.isolation_level = IsolationLevel.READ_COMMITTED
-    connection.execute(
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
+    connection.execute(_OURS.format(idle=idle).encode())
 
 
 class Connections:
@@ -118,9 +137,11 @@ class Connections:
 
         return self._again(once)
 
-    def write(self, work: Callable[[Cursor[Any]], T]) -> T:
+    def write(self, work: Callable[[Cursor[Any]], T], is_there: Callable[[], bool] = lambda: True) -> T:
         """Run `work` in one transaction, and commit it once, whatever becomes of the connection.
 
+        `is_there` looks for what it wrote, where the server says that a transaction that was cut off was committed: one
+        that took over, or is back at an older state, says so of somebody else's of the same number.
         LedgerUnavailable when the server cannot be asked any more what became of it.
         """
         tries = _Tries(PATIENCE)
@@ -131,7 +152,7 @@ class Connections:
                 self._again(partial(self._write_once, work, number, done), lost=number)
                 return done[0]
             except _Lost as lost:
-                if done and self._was_committed(number[0]):
+                if done and self._was_committed(number[0], is_there):
                     return done[0]
                 tries.pause(lost.cause, self.place)
 
@@ -145,26 +166,26 @@ class Connections:
             number.append(found[0])
             done.append(work(cursor))
 
-    def _was_committed(self, transaction: str) -> bool:
+    def _was_committed(self, transaction: str, is_there: Callable[[], bool]) -> bool:
         """What became of a transaction whose connection was lost, asked until it is settled."""
         tries = _Tries(PATIENCE)
         while True:
             try:
                 status = self.read("SELECT pg_xact_status(%s::text::xid8)", (transaction,))[0][0]
+                if status != "in progress":
+                    return status == "committed" and is_there()
             except LedgerUnavailable as error:
                 raise LedgerUnavailable(
                     f"the connection was lost while the command was being recorded, and {error.message}",
                     "it may have been recorded: look with tht ledger log, or give the same --idempotency-key again",
                 ) from error
-            if status != "in progress":
-                return bool(status == "committed")
             tries.pause(None, self.place)
 
     @contextmanager
     def alone(self) -> Iterator[Connection[Any]]:
         """A connection beside the pool, each statement committed, closed at the end."""
         with psycopg.connect(self.url, autocommit=True, **SETTINGS) as connection:
-            _configure(connection)
+            set_up(connection)
             yield connection
 
     def _on_one(self, work: Callable[[Cursor[Any]], T]) -> T:
@@ -181,7 +202,7 @@ class Connections:
                     result = work()
                     self._answered, self.datastore.pool.timeout = True, FIRST_PATIENCE
                     return result
-                except (OperationalError, InterfaceError) as error:
+                except (OperationalError, InterfaceError, InternalError) as error:
                     if not passes(error) or self._closed:
                         raise
                     if lost:
@@ -260,5 +281,6 @@ class Listening(Waiting):
         """The connection for NOTIFY. One that is new is waited on only from the next look at the head on."""
         if self._ears is None:
             self._ears = psycopg.connect(self._url, autocommit=True, **SETTINGS)
+            set_up(self._ears)
             self._ears.execute(psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(self._channel)))
         return self._ears

@@ -11,8 +11,9 @@ from eventsourcing.persistence import IntegrityError, PersistenceError
 from adapters.recorder import refuse_moved
 from domain.errors import HomeNotWritable, LedgerDamaged, LedgerUnavailable, ThtError, Unavailable
 
-# Connection lost or refused, server starting or stopping, too many clients, a deadlock: classes and codes of SQLSTATE
-_PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40", "25P03")
+# Connection lost or refused, server starting or stopping, too many clients, a deadlock, or the
+# server ended a session that stood still: classes and codes of SQLSTATE
+_PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "53300", "40", "25P03", "25P04")
 
 
 @contextmanager
@@ -32,8 +33,10 @@ def translated(place: str) -> Iterator[None]:
 def passes(error: Exception) -> bool:
     """Whether the same may succeed in a moment: what was lost is the connection, and no statement was refused."""
     cause = _cause(error)
-    if not isinstance(cause, (psycopg.OperationalError, psycopg.InterfaceError)):
+    if not isinstance(cause, (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)):
         return False
+    if isinstance(cause, psycopg.InternalError):  # as such a session that stood still is ended, and much else
+        return (cause.sqlstate or "").startswith(_PASSING)
     return cause.sqlstate is None or cause.sqlstate.startswith(_PASSING)
 
 

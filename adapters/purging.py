@@ -12,6 +12,7 @@ from itertools import islice
 
 from adapters.indexing import Indexing
 from adapters.locks import alone
+from adapters.scratch import sweep
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
 from projections.index.follow import empty_index
@@ -39,7 +40,7 @@ class Purging:
             with self.workspace.open_index.paused():
                 index = self._clean_index()
 
-        for step in (self._clean_views, clean_index, self.workspace.ledger.recorder.purge):
+        for step in (self._clean_views, clean_index, self.workspace.ledger.recorder.purge, self._clean_scratch):
             _attempt(step, troubles)
         if troubles:
             raise HomeNotWritable(
@@ -47,6 +48,11 @@ class Purging:
                 "run the same tht erase again when that is mended: it cleans again",
             )
         return index
+
+    def _clean_scratch(self) -> None:
+        folder = self.workspace.paths.folder
+        sweep(folder)
+        sweep(folder.parent)
 
     def _clean_views(self) -> None:
         """A view that has parked a stream did not see the erasure: then all of them are replayed at their next use."""
@@ -68,8 +74,8 @@ class Purging:
         if found["current"] == NONE:
             self._forget_vectors(indexing, rebuilt=False)
             if found["leftovers"] != NONE:
-                with indexing.writing():
-                    indexing.store.discard(indexing.store.begin(1))
+                with indexing.writing() as still:
+                    indexing.store.discard(indexing.store.begin(1, still))
             self._require_alone(indexing)
             return NONE
         rebuilt = self._rebuilt(indexing)

@@ -28,7 +28,7 @@ from adapters.qdrant_points import (
     founds,
 )
 from domain.errors import IndexBusy, IndexUnavailable, Refused, ThtError
-from projections.index.port import Checkpoint, Found, IndexStore, Point, Vector, VectorIndex, Within
+from projections.index.port import Checkpoint, Found, IndexStore, Point, Still, Vector, VectorIndex, Within, always
 
 if TYPE_CHECKING:
     from portalocker import Lock
@@ -183,7 +183,7 @@ class EdgeStore(IndexStore):
         with _translated(self._folder.path):
             return isinstance(index, EdgeIndex) and index.path == self._folder.path / self._folder.current_name()
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with _translated(self._folder.path):
             import qdrant_edge  # noqa: F401  before anything is removed
 

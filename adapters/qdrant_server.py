@@ -3,8 +3,9 @@
     tht-default-2.5f3a91c2     a collection: generation 2
     tht-default                the alias to the current one
 
-Whoever rebuilds has the turn to write (`index_turn`). Of two at once all the same, the later one removes the earlier
-one's collection, which is then told that it is gone. The current collection is never touched.
+Whoever rebuilds has the turn to write (`index_turn`). Of two at once all the same, the one whose turn it is removes the
+other's collection, which is then told that it is gone. The current collection is never touched: removed is what was
+there before one's own turn was made sure of, and is not the current one after that.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adapters.qdrant_collection import (
 )
 from adapters.qdrant_connection import Way, is_local
 from domain.errors import IndexUnavailable, InvalidInput, Refused
-from projections.index.port import IndexStore, VectorIndex
+from projections.index.port import IndexStore, Still, VectorIndex, always
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -66,10 +67,11 @@ class ServerStore(IndexStore):
         with self._way.open() as client:
             return isinstance(index, ServerIndex) and index.name == self._alias_target(client)
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
-            current = self._alias_target(client)
             taken = self._generations(client)
+            still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
+            current = self._alias_target(client)
             for leftover in taken:
                 if leftover != current:
                     client.delete_collection(leftover)

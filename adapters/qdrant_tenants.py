@@ -33,11 +33,14 @@ from adapters.qdrant_connection import Way, is_local
 from adapters.qdrant_server import require_name
 from domain.errors import IndexUnavailable, Refused
 from projections.index.points import POINTS
-from projections.index.port import IndexStore, VectorIndex
+from projections.index.port import IndexStore, Still, VectorIndex, always
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client.models import Filter
+
+
+MOST = 1_000  # generations of one tenant in a collection
 
 
 @dataclass(frozen=True, order=True)
@@ -74,10 +77,12 @@ class TenantStore(IndexStore):
         with self._way.open() as client:
             return isinstance(index, ServerIndex) and index.part == self._part(self._pointer(client))
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
+            taken = self._generations(client)
+            still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
             pointer = self._pointer(client)
-            self._clear(client, pointer)
+            self._clear(client, taken, pointer)
             name = f"{self._name}-{dimension}"
             self._make(client, name, dimension)
             number = pointer.number + 1 if pointer else 1
@@ -88,13 +93,14 @@ class TenantStore(IndexStore):
         part = self._own(fresh)
         fresh.close()
         with self._way.open() as client:
+            taken = self._generations(client)  # not after the swap, when the next one may have begun
             old = self._pointer(client)
             if old is None or old.number < number_of(part.marks[GENERATION]):  # else another has come since `begin`
                 self._point_to(client, part, old)
             if (seen := self._pointer(client)) is None or self._part(seen) != part:
                 remove(client, part.collection, part.whole())
                 raise overtaken_by(seen.generation if seen else None)
-            self._clear(client, seen)
+            self._clear(client, taken, seen)
 
     def discard(self, fresh: VectorIndex) -> None:
         part = self._own(fresh)
@@ -156,15 +162,16 @@ class TenantStore(IndexStore):
 
     def _pointer(self, client: QdrantClient) -> Pointer | None:
         """After a swap between lengths of vector that was killed there may be two: the later one holds."""
+        return max(self._pointers(client), default=None)
+
+    def _pointers(self, client: QdrantClient) -> Iterator[Pointer]:
         from qdrant_client.models import ReadConsistencyType
 
-        found = []
         for name in self._names(client):
             majority = ReadConsistencyType.MAJORITY
             for record in client.retrieve(name, [self._pointer_id], with_payload=True, consistency=majority):
                 generation = str((record.payload or {}).get(CURRENT, "0"))
-                found.append(Pointer(number_of(generation), generation, name))
-        return max(found, default=None)
+                yield Pointer(number_of(generation), generation, name)
 
     def _point_to(self, client: QdrantClient, part: Part, old: Pointer | None) -> None:
         """Only where the pointer still is what it was; where there was none, only if there is none still."""
@@ -189,6 +196,29 @@ class TenantStore(IndexStore):
         spared = HasIdCondition(has_id=[self._pointer_id])
         return Filter(must=[mine], must_not=[is_one_of(GENERATION, [pointer.generation]), spared])
 
-    def _clear(self, client: QdrantClient, pointer: Pointer | None) -> None:
+    def _generations(self, client: QdrantClient) -> dict[str, set[str]]:
+        """Those of this tenant that there are points of, by collection."""
+        from qdrant_client.models import Filter
+
+        found: dict[str, set[str]] = {}
+        mine = Filter(must=[is_one_of(TENANT, [self._tenant])])
         for name in self._names(client):
-            remove(client, name, self._leftovers(name, pointer))
+            index_fields(client, name, by_tenants=True)  # which counting by a field needs
+            hits = client.facet(name, GENERATION, facet_filter=mine, limit=MOST, exact=True).hits
+            found[name] = {str(hit.value) for hit in hits}
+        for pointer in self._pointers(client):
+            found.setdefault(pointer.collection, set()).add(pointer.generation)
+        return found
+
+    def _clear(self, client: QdrantClient, taken: Mapping[str, set[str]], pointer: Pointer | None) -> None:
+        """What was there of generations that are not the current one, and the pointers to them."""
+        from qdrant_client.models import Filter
+
+        mine = is_one_of(TENANT, [self._tenant])
+        for name, generations in taken.items():
+            here = pointer is not None and pointer.collection == name
+            gone = sorted(generations - ({pointer.generation} if pointer and here else set()))
+            if gone:
+                remove(
+                    client, name, Filter(must=[mine], should=[is_one_of(GENERATION, gone), is_one_of(CURRENT, gone)])
+                )

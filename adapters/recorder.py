@@ -25,17 +25,17 @@ MOVED = "this ledger has moved to "  # what its database says of one that is clo
 POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier is a convenience
 
 
-def place_moved_to(source: str) -> str:
-    """Where the ledger has gone, out of the SQL of what says so in a database; "" where it says nothing of the kind."""
-    found = re.search(rf"{MOVED}((?:[^']|'')*)'", source)
-    return found[1].replace("''", "'") if found else ""
-
-
 def refuse_moved(error: Exception) -> None:
     """Refused, where an append failed because the ledger is closed for good; nothing for any other failure."""
     _, found, where = str(error).partition(MOVED)
     if found:
         raise Refused(f"{MOVED}{where.splitlines()[0]}; nothing was written", "open the workspace there") from error
+
+
+def told_place(definition: str) -> str:
+    """The place that the definition of what closes a ledger names, in a quoted text of SQL."""
+    found = re.search(re.escape(MOVED) + r"((?:[^']|'')*)", definition)
+    return found[1].replace("''", "'") if found else ""
 
 
 class Waiting:
@@ -108,6 +108,10 @@ class Recorder(ApplicationRecorder):
         for good, saying where it has moved to."""
 
     @abstractmethod
+    def moved_to(self) -> str:
+        """Where the ledger has gone from here, which was then closed for good; empty when it has not."""
+
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[Recorder]:
         """The ledger as it is at this moment, to be read, whatever is appended or erased meanwhile."""
 
@@ -116,10 +120,6 @@ class Recorder(ApplicationRecorder):
         """Leave nothing of destroyed keys where this engine keeps its rows."""
 
     # -- read
-
-    @abstractmethod
-    def moved_to(self) -> str:
-        """Where the ledger has gone when it is closed for good; "" while it is open."""
 
     @abstractmethod
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:

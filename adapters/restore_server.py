@@ -17,7 +17,7 @@ from adapters.sqlite import LedgerRecorder
 from adapters.sqlite_errors import translated
 from adapters.workspace import Paths, create_workspace, open_workspace
 from domain.erasure import TextErased
-from domain.errors import LongerHistory, OtherHistory
+from domain.errors import AlreadyThere, LongerHistory, OtherHistory
 from projections.loop import Head
 
 
@@ -49,12 +49,22 @@ def restore_to_server(paths: Paths, parts: Unpacked, config: Config, dry_run: bo
         if "ledger.id" in config.stored:
             return _continue(paths, parts, recorder, backup, dry_run)
         if not dry_run:
-            recorder.fill(parts.manifest.ledger_id, lambda: batches_of(backup))
+            _fill(recorder, backup, parts.manifest.ledger_id)
             create_workspace(paths.folder.parent, paths.folder.name).close()
         return Restored(parts.manifest, parts.manifest.position, made=True)
     finally:
         recorder.close()
         backup.close()
+
+
+def _fill(recorder: Recorder, backup: Recorder, ledger_id: str) -> None:
+    try:
+        recorder.fill(ledger_id, lambda: batches_of(backup))
+    except AlreadyThere:
+        if recorder.ledger_id() != ledger_id:
+            raise
+        hint = "tht init joins it; the same restore then adds what it has not"
+        raise AlreadyThere(f"this ledger is there already: {recorder.place}", hint) from None
 
 
 def _continue(paths: Paths, parts: Unpacked, recorder: Recorder, backup: Recorder, dry_run: bool) -> Restored:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -23,7 +22,8 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import MOVED, Batch, Recorder, T, place_moved_to
+from adapters.recorder import MOVED, Batch, Recorder, T, told_place
+from adapters.scratch import scratch_folder
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
 from domain.errors import AlreadyThere, HomeNotWritable
@@ -184,10 +184,14 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             if db.in_transaction:
                 db.execute("ROLLBACK")
 
+    def moved_to(self) -> str:
+        row = self._one("SELECT (SELECT sql FROM sqlite_schema WHERE name = 'events_moved')")
+        return told_place(row[0] or "")
+
     @contextmanager
     def snapshot(self) -> Iterator[LedgerRecorder]:
         """A copy of the file, beside it."""
-        with tempfile.TemporaryDirectory(prefix=".tht-", dir=self.path.absolute().parent) as folder:
+        with scratch_folder(self.path.absolute().parent) as folder:
             copy_database(self.path, Path(folder) / self.path.name)
             frozen = LedgerRecorder(Path(folder) / self.path.name)
             try:
@@ -196,9 +200,6 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
                 frozen.close()
 
     # -- read
-
-    def moved_to(self) -> str:
-        return moved_to(self.path)
 
     def select_links(self, first: int, limit: int, stop: int | None = None) -> list[Link]:
         where = "WHERE e.position >= ? AND e.position <= ? ORDER BY e.position LIMIT ?"
@@ -373,12 +374,6 @@ def copy_database(source: Path, target: Path, progress: Callable[[int, int], Non
 
 
 def has_moved(path: Path) -> bool:
-    """Whether the ledger in this file is closed for good, as it has moved elsewhere."""
-    return bool(moved_to(path))
-
-
-def moved_to(path: Path) -> str:
-    """Where the ledger in this file has gone when it is closed for good; "" while it is open."""
+    """Whether the ledger in this file is closed for good, as it has moved elsewhere. It is opened to be read only."""
     with translated(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        found = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'events_moved'").fetchone()
-    return place_moved_to(found[0]) if found else ""
+        return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'events_moved'").fetchone() is not None

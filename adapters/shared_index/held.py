@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from adapters.shared_index.stand_in import StandIn
 from domain.errors import IndexUnavailable
-from projections.index.port import IndexStore, VectorIndex
+from projections.index.port import IndexStore, Still, VectorIndex, always
 
 T = TypeVar("T")
 _HELD: dict[Path, HeldStore] = {}  # what this process owns, by the index's folder
@@ -43,9 +43,9 @@ class HeldStore(IndexStore):
         """Whether a handle can still be asked."""
         return isinstance(index, Handle) and index.opened == self.opened
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         with self._lock:
-            return self.store.begin(dimension)
+            return self.store.begin(dimension, still)
 
     def swap(self, fresh: VectorIndex) -> None:
         with self._lock:
@@ -128,9 +128,9 @@ class SharedStore(IndexStore):
             return False
         return store.is_current(index)
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         store = self._store()
-        fresh = store.begin(dimension)
+        fresh = store.begin(dimension, still)
         self._from[fresh] = store
         return fresh
 

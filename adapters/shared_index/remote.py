@@ -16,7 +16,7 @@ from adapters.shared_index.messages import OPERATION, decoded, encoded, receive,
 from adapters.shared_index.stand_in import StandIn
 from domain import errors
 from domain.errors import IndexUnavailable, ThtError
-from projections.index.port import IndexStore, VectorIndex
+from projections.index.port import IndexStore, Still, VectorIndex, always
 
 
 def connect(path: Path, wait: float) -> IndexStore | None:
@@ -99,7 +99,7 @@ class RemoteStore(IndexStore):
         except IndexUnavailable:
             return False
 
-    def begin(self, dimension: int) -> VectorIndex:
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
         line = _Line(self.path, self.wait)
         try:
             line.ask("store", "begin", dimension)

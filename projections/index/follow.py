@@ -20,7 +20,7 @@ from domain.errors import IndexOvertaken, IndexUnavailable, OtherHistory
 from projections.index import records
 from projections.index.compare import compare
 from projections.index.points import points_of
-from projections.index.port import Checkpoint, Embedder, IndexStore, Point, Turn, VectorIndex, unshared
+from projections.index.port import Checkpoint, Embedder, IndexStore, Point, Still, Turn, VectorIndex, always, unshared
 from projections.loop import LedgerReader, Progress
 
 VERSION = 2  # 1 held memories alone
@@ -75,7 +75,7 @@ def catch_up_index(
     if position - checkpoint.position <= idle and not records.changed_since(db, checkpoint.position):
         return _at(ledger, checkpoint, position)
 
-    def follow(still: Callable[[], None]) -> Checkpoint:
+    def follow(still: Still) -> Checkpoint:
         checkpoint = _stored(index, ledger)  # whoever had the turn before may have gone on
         if checkpoint.position >= position:
             return checkpoint
@@ -149,7 +149,7 @@ def rebuild_index(
     *,
     position: int,
     progress: Progress | None = None,
-    still: Callable[[], None] = lambda: None,
+    still: Still = always,
 ) -> int:
     """A new generation with every live record, beside the old one, compared with the views, then swapped in.
 
@@ -159,7 +159,7 @@ def rebuild_index(
     fingerprint = embedder.fingerprint
     total = sum(1 for _ in records.live_hashes(db))
     waiting = records.live(db)
-    with _generation(store, fingerprint.dimension) as fresh:
+    with _generation(store, fingerprint.dimension, still) as fresh:
         done = 0
         while batch := list(islice(waiting, REBUILD_BATCH)):
             points = points_of(batch, embedder)
@@ -179,12 +179,10 @@ def rebuild_index(
     return count
 
 
-def empty_index(
-    ledger: LedgerReader, store: IndexStore, made_with: Checkpoint | None, *, still: Callable[[], None]
-) -> None:
+def empty_index(ledger: LedgerReader, store: IndexStore, made_with: Checkpoint | None, *, still: Still) -> None:
     """A new generation that holds nothing, at position 0, swapped in to be caught up. `made_with`: whose embedder it is
     for; None, where nobody knows, leaves it without a checkpoint, to be made anew."""
-    with _generation(store, made_with.dimension if made_with else 1) as fresh:
+    with _generation(store, made_with.dimension if made_with else 1, still) as fresh:
         if made_with:
             genesis = ledger.chain_at(0) or ""
             fresh.save_checkpoint(replace(made_with, position=0, chain=genesis, version=VERSION))
@@ -192,9 +190,9 @@ def empty_index(
 
 
 @contextmanager
-def _generation(store: IndexStore, dimension: int) -> Iterator[VectorIndex]:
+def _generation(store: IndexStore, dimension: int, still: Still) -> Iterator[VectorIndex]:
     """One beside the current one, swapped in when it is filled, else discarded."""
-    fresh = store.begin(dimension)
+    fresh = store.begin(dimension, still)
     try:
         yield fresh
     except BaseException:

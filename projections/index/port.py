@@ -12,12 +12,17 @@ Vector = Sequence[float]
 
 # The turn to write into an index that several processes share, asked for when there is something to write: IndexBusy
 # when another has it. What it gives is called before each write, and raises IndexBusy once the turn is lost.
-Turn = Callable[[], AbstractContextManager[Callable[[], None]]]
+Still = Callable[[], None]  # raises IndexBusy when it is not one's turn any more
+Turn = Callable[[], AbstractContextManager[Still]]
 
 
-def unshared() -> AbstractContextManager[Callable[[], None]]:
-    """The turn where the engine itself lets one process in at a time."""
-    return nullcontext(lambda: None)
+def always() -> None:
+    """The `Still` where the engine itself lets one process in at a time."""
+
+
+def unshared() -> AbstractContextManager[Still]:
+    """The turn there."""
+    return nullcontext(always)
 
 
 @dataclass(frozen=True)
@@ -190,8 +195,12 @@ class IndexStore(ABC):
         """Whether an index that `current` gave is the current one still: another process may have swapped."""
 
     @abstractmethod
-    def begin(self, dimension: int) -> VectorIndex:
-        """A new, empty generation beside the current one. Leftovers of an earlier, killed rebuild are removed first."""
+    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+        """A new, empty generation beside the current one. Leftovers of an earlier, killed rebuild are removed first.
+
+        In an engine that several processes write to those only that were there when `still` said that it is one's turn:
+        nobody's who has had it since.
+        """
 
     @abstractmethod
     def swap(self, fresh: VectorIndex) -> None:

@@ -28,12 +28,14 @@ ONLOOKER = By("agent:onlooker", dry_run=True)
 class Line:
     """The client as all nodes have it: one call at a time, as local mode is for one thread; none while it is cut.
 
-    `before` is run before each call of that name, so that a test can do something at that very moment.
+    `before` is run before the next call of that name, `at` before the call of that number, so that a test can do
+    something at that very moment.
     """
 
     def __init__(self, client: QdrantClient) -> None:
         self.client, self.is_cut, self.calls = client, False, 0
         self.before: dict[str, Callable[[], None]] = {}
+        self.at: dict[int, Callable[[], None]] = {}
         self._one = threading.RLock()
 
     def __getattr__(self, name: str) -> Any:
@@ -42,7 +44,7 @@ class Line:
             return found
 
         def call(*args: Any, **named: Any) -> Any:
-            if meanwhile := self.before.pop(name, None):
+            if meanwhile := self.before.pop(name, None) or self.at.pop(self.calls + 1, None):
                 meanwhile()
             with self._one:
                 self.calls += 1

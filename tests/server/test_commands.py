@@ -219,6 +219,10 @@ def test_backup_and_restore(tht: Tht, url: str, tmp_path: Path, monkeypatch: pyt
     assert tht.json("ledger", "head")["head"] == made["chain"]
     assert tht.json("restore", tmp_path / "two.zip")["appended"] == 1
     assert tht("verify").code == 0
+    monkeypatch.setenv("THT_HOME", str(tmp_path / "stopped"))  # as if it had been killed before the home had joined
+    assert "tht init joins it" in tht("restore", tmp_path / "two.zip").err
+    tht.json("init")
+    assert tht.json("restore", tmp_path / "two.zip")["appended"] == 0
     tht.json("session", "open", "s3", "--question", "more?", "--actor", "agent:coder-1")
     assert tht.refused("restore", tmp_path / "two.zip") == "LongerHistory"
 

@@ -16,13 +16,13 @@ from eventsourcing.persistence import OperationalError
 from psycopg import OperationalError as ConnectionLost
 
 from adapters import postgres_connection
-from adapters.config import Config
+from adapters.config import Config, without_password
 from adapters.ledger import Ledger
 from adapters.ledger_place import postgres_recorder
 from adapters.postgres import PostgresRecorder
 from adapters.postgres_connection import Connections
 from adapters.postgres_schema import schema_of
-from domain.errors import HomeNotWritable, LedgerUnavailable, Refused
+from domain.errors import HomeNotWritable, InvalidInput, LedgerUnavailable, Refused
 from tests.contracts.ledgers import Postgres, append, entered, opened, ticking
 from tests.postgres import connect
 
@@ -65,6 +65,32 @@ def test_a_commit_whose_answer_was_lost_is_recorded_once(ledger: Ledger, monkeyp
     assert losses == []
     assert append(ledger, ("session/a", entered())).position == 3
     assert [one.version for one in ledger.load("session/a")] == [1, 2, 3]
+    assert list(ledger.find_damage()) == []
+
+
+def test_a_server_that_takes_over_without_what_was_written_is_not_believed(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction of the same number was somebody else's, and was committed."""
+    real, read = Connections._write_once, Connections.read
+    losses = [1]
+
+    def cut_off(self: Connections, work: Callable[[Any], Any], number: list[str], done: list[Any]) -> None:
+        def lost_then(cursor: Any) -> None:
+            done.append(work(cursor))
+            losses.pop()
+            raise lost()
+
+        real(self, lost_then if losses else work, number, [] if losses else done)
+
+    def other(self: Connections, statement: object, parameters: Any = ()) -> list[Any]:
+        return [("committed",)] if "pg_xact_status" in str(statement) else read(self, statement, parameters)
+
+    monkeypatch.setattr(Connections, "_write_once", cut_off)
+    monkeypatch.setattr(Connections, "read", other)
+    assert append(ledger, ("session/a", entered())).position == 2
+    assert losses == []
+    assert [one.version for one in ledger.load("session/a")] == [1, 2]
     assert list(ledger.find_damage()) == []
 
 
@@ -216,6 +242,75 @@ def test_what_was_acknowledged_is_on_the_servers_disk_however_the_database_is_se
         backend.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("standard_conforming_strings", "off"),  # spoils bytes on their way, without a word
+        ("bytea_output", "escape"),
+        ("search_path", "evil, pg_catalog"),
+        ("idle_in_transaction_session_timeout", "1"),
+        ("idle_session_timeout", "300"),
+        ("statement_timeout", "300"),
+        ("default_transaction_isolation", "'repeatable read'"),
+    ],
+)
+def test_however_server_and_role_are_set_up_what_is_recorded_is_sound(
+    backend: Postgres, ledger: Ledger, name: str, value: str
+) -> None:
+    (database,) = backend.execute("SELECT current_database()")[0]
+    backend.execute("CREATE SCHEMA evil")
+    backend.execute("CREATE FUNCTION evil.max(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 7::bigint'")
+    backend.execute("CREATE FUNCTION evil.pg_current_xact_id() RETURNS text LANGUAGE sql AS $$SELECT '1'$$")
+    backend.execute(f"ALTER DATABASE {database} SET {name} = {value}")
+    try:
+        other = backend.reopen()
+        append(other, ("session/b", opened("b")))
+        if name == "statement_timeout":
+            assert isinstance(other.recorder, PostgresRecorder)
+            other.recorder.connections.attempt(lambda cursor: cursor.execute("SELECT pg_sleep(0.6)"))
+        time.sleep(0.6)
+        append(other, ("session/c", opened("c")))
+        other.close()
+    finally:
+        backend.execute(f"ALTER DATABASE {database} RESET {name}")
+        backend.execute("DROP SCHEMA evil CASCADE")
+    assert list(ledger.find_damage()) == []
+    assert ledger.head().position == 3
+
+
+def test_a_writer_that_stands_still_in_the_middle_lets_the_others_in(
+    backend: Postgres, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process that was stopped, or a machine that sleeps: its session ends, and it goes on once it is awake."""
+    monkeypatch.setattr(postgres_connection, "STILL", 1)
+    slow, other = backend.reopen(), backend.reopen()
+    tries: list[int] = []
+
+    def late() -> int:
+        tries.append(slow.recorder.max_notification_id())
+        if len(tries) == 1:
+            append(other, ("session/b", opened("b")))
+        return slow.recorder.max_notification_id()
+
+    begun = time.monotonic()
+    assert slow.recorder.undisturbed(late) == 2
+    assert time.monotonic() - begun < 10
+    assert tries == [1, 2]
+    append(slow, ("session/c", opened("c")))
+    assert list(ledger.find_damage()) == []
+    slow.close()
+    other.close()
+
+
+def test_a_schema_that_somebody_else_uses_is_left_alone(database: str) -> None:
+    with connect(database) as db:
+        db.execute("CREATE SCHEMA tht_default CREATE TABLE notes (x int)")
+    recorder = postgres_recorder("default", database, {})
+    with pytest.raises(Refused, match="schema tht_default is not empty: it has the table notes"):
+        recorder.create("an id")
+    recorder.close()
+
+
 def test_a_workspace_has_a_schema_of_its_own() -> None:
     names = ["default", "Default", "a.b", "a-b", "a_b", "Ärzte", "ärzte", "x" * 100, "x" * 99]
     schemas = [schema_of(name) for name in names]
@@ -239,6 +334,9 @@ def test_the_clock_is_passed_in(backend: Postgres) -> None:
         ("postgresql:///tht?host=/run/pg&password=s3cret", "postgresql:///tht?***"),
         ("postgres://ada:s3cret@/tht", "postgres://***@/tht"),
         ("postgresql://", "postgresql://"),
+        ("postgresql://ada:s3#cr?et[1]@db.example/tht", "postgresql://***@db.example/tht"),
+        ("postgresql://ada:s3cret@a.example:1,[::1]:2,%2Frun/tht", "postgresql://***@a.example:1,[::1]:2,%2Frun/tht"),
+        ("postgresql://?service=s3cret", "postgresql://?***"),
     ],
 )
 def test_a_setting_is_shown_without_its_secrets(tmp_path: Path, url: str, shown: str) -> None:
@@ -246,3 +344,32 @@ def test_a_setting_is_shown_without_its_secrets(tmp_path: Path, url: str, shown:
     assert config.value("ledger.url") == url
     assert config.shown("ledger.url").value == shown
     assert config.shown("ledger.url").origin == "environment"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:s3cr/et@db.example/tht",
+        "postgresql://ada:s3cr@et@db.example/tht",
+        "postgresql://ada:s3/cr?et@db.example/tht",
+        "postgresql://ada:s3cr%zz@db.example/tht",
+        "postgresql://ada:s3cr%00@db.example/tht",
+        "postgresql://ada:s3cr et@db.example/tht",
+        " postgresql://ada:s3cret@db.example/tht",
+        "postgresql://ada:s3cret@db.example/tht\n",
+        "POSTGRESQL://ada:s3cret@db.example/tht",
+        "postgresql://ada:s3cret@[::1/tht",
+        "host=db.example user=ada password=s3cret",
+    ],
+)
+def test_a_url_that_libpq_would_read_otherwise_is_refused_and_not_repeated(tmp_path: Path, url: str) -> None:
+    config = Config.load(tmp_path / "config.toml", {"THT_LEDGER_URL": url})
+    with pytest.raises(InvalidInput) as refused:
+        config.value("ledger.url")
+    said = f"{refused.value.message} {refused.value.hint}"
+    assert not [piece for piece in ("s3", "cret", "et@") if piece in said]
+
+
+def test_a_password_with_odd_signs_is_not_kept() -> None:
+    kept = without_password("postgresql://ada:s3#cr?et@db.example/tht?sslmode=require&password=s3cret")
+    assert kept == "postgresql://ada@db.example/tht?sslmode=require"

@@ -13,7 +13,7 @@ from adapters import ledger_batches
 from adapters.erasing import Erasing
 from adapters.health import Health
 from adapters.ledger_copy import copy_ledger_to
-from adapters.ledger_doctor import check_ledger
+from adapters.ledger_doctor import check_lock
 from adapters.ledger_files import export_lines
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, open_workspace
@@ -94,11 +94,11 @@ def test_a_home_that_was_left_behind_says_where_the_ledger_has_gone(
         status = Health(left).status()
         assert status.moved_to == kept
         assert status.as_json()["ledger"]["moved_to"] == kept
-        (check,) = check_ledger(left.ledger.recorder)
+        check = list(check_lock(left.ledger.recorder))[-1]
         assert (check.state, kept in check.what) == ("broken", True)
     with open_workspace(tmp_path / "it's 100% back", "default") as there:
         assert Health(there).status().moved_to == ""
-        (check,) = check_ledger(there.ledger.recorder)
+        check = list(check_lock(there.ledger.recorder))[-1]
         assert check.state == "ok"
 
 
@@ -106,6 +106,31 @@ def test_a_closed_file_says_where_its_ledger_has_gone(workspace: Workspace, data
     with open_workspace(workspace.paths.folder.parent, "default") as other:
         copy_ledger_to(workspace, database, move=True)
         assert other.ledger.recorder.moved_to().startswith("postgresql://")
+
+
+def test_a_ledger_does_not_go_back_to_where_it_was_closed(workspace: Workspace, database: str, tmp_path: Path) -> None:
+    """It would be closed at both ends. And what has moved on is not moved from here again, as it would be two."""
+    home = workspace.paths.folder.parent
+    copy_ledger_to(workspace, database, move=True)
+    with open_workspace(home, "default") as there:
+        copy_ledger_to(there, str(tmp_path / "back"), move=True)
+        assert there.ledger.recorder.moved_to() == str(tmp_path / "back" / "default" / "ledger.sqlite3")
+        report = Health(there).verify()
+        assert report.ok
+        assert "this ledger has moved to" in report.notes[0]
+        assert [check.state for check in check_lock(there.ledger.recorder)][-1] == "broken"
+        with pytest.raises(Refused, match="has moved to"):
+            copy_ledger_to(there, str(tmp_path / "another"), move=True)
+    with open_workspace(tmp_path / "back", "default") as back:
+        with pytest.raises(Refused, match="was closed when it moved"):
+            copy_ledger_to(back, database, move=True)
+        assert_goes_on(back)
+        with connect(database) as db:
+            db.execute("DROP SCHEMA tht_default CASCADE")
+        copy_ledger_to(back, database, move=True)
+    with open_workspace(tmp_path / "back", "default") as again:
+        assert again.ledger.recorder.engine == "PostgreSQL"
+        assert_goes_on(again)
 
 
 def test_a_copy_leaves_the_workspace_where_it_is(workspace: Workspace, database: str, tmp_path: Path) -> None:
@@ -245,6 +270,9 @@ def test_the_command(tht: Tht, database: str, tmp_path: Path, monkeypatch: pytes
     said = tht("ledger", "copy", "--to", database, "--move")
     assert said.code == 0, said
     assert "kept there from now on" in said.out
+    assert tht.json("ledger", "copy", "--to", database, "--move")["moved"], (
+        "given again, as after a kill at its very end"
+    )
     assert tht.json("status")["ledger"]["place"].startswith("postgresql://")
     assert tht.json("ledger", "head") == head
     assert tht("verify").code == 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -280,6 +281,39 @@ def test_two_that_write_the_same_state_do_each_other_no_harm(shared: Node, line:
     assert Indexing(one).catch_up().position == position(one)
     assert search(one, 0).hits[0].id == known
     assert_index_follows(other)
+
+
+def test_a_rebuild_that_was_held_up_anywhere_removes_nothing_that_has_become_current(shared: Node, line: Line) -> None:
+    """At each of its calls in turn its lock is gone, and another has rebuilt the index, before the call arrives."""
+    one, other = shared("one"), shared("other")
+    known = fact(one, 0)
+    Indexing(one).rebuild()
+    overtaken = 0
+    for step in range(1, 100):
+        Indexing(one).store.begin(64)  # left behind by one that was killed
+        done: list[str] = []
+
+        def meanwhile(done: list[str] = done) -> None:
+            assert cut_turns(ledger_of(one)) == 1
+            Indexing(other).rebuild()
+            done.append(Indexing(other).store.describe()["current"])
+
+        line.at = {line.calls + step: meanwhile}
+        with suppress(IndexUnavailable):
+            Indexing(one).rebuild()
+        line.at = {}
+        current = Indexing(other).store.current()
+        assert current is not None, step
+        assert current.count() == 1, step
+        assert search(other, 0).hits[0].id == known
+        assert search(other, 0).voices["vector"] == "ran"
+        if not done:
+            break
+        overtaken += Indexing(other).store.describe()["current"] == done[0]
+    assert overtaken > 8
+    Indexing(one).rebuild()
+    assert Indexing(one).store.describe()["leftovers"] == "none"
+    assert_index_follows(one)
 
 
 def test_a_search_that_loses_its_turn_answers_all_the_same(shared: Node, line: Line) -> None:

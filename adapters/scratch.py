@@ -1,0 +1,47 @@
+"""Folders for a moment, which may hold a whole ledger. One that a kill left behind goes with the next made there."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adapters.locks import alone
+from domain.errors import HomeNotWritable
+
+PREFIX = ".tht-"
+_HELD = "held"  # locked as long as the folder's maker lives
+_YOUNG = 60.0  # seconds in which a folder may not have its lock file yet
+
+
+@contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A new folder in `parent`, gone at the end. HomeNotWritable when it cannot be made."""
+    sweep(parent)
+    try:
+        made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent)
+    except OSError as error:
+        raise HomeNotWritable(f"{parent} cannot be written: {error.strerror}", "choose another folder") from error
+    with made as folder, alone(Path(folder) / _HELD):
+        yield Path(folder)
+
+
+def sweep(parent: Path) -> None:
+    """Remove what killed processes have left there: else it would keep what is erased meanwhile."""
+    for left in sorted(parent.glob(f"{PREFIX}*")):
+        if left.is_dir() and not left.is_symlink() and _is_nobodys(left):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_nobodys(folder: Path) -> bool:
+    held = folder / _HELD
+    try:
+        if not held.exists():
+            return time.time() - folder.stat().st_mtime > _YOUNG
+        with alone(held, wait=0.0):
+            return True
+    except (HomeNotWritable, OSError):
+        return False

@@ -1,0 +1,71 @@
+"""What a killed backup or copy leaves behind holds a whole ledger: the next one, and every erasure, removes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from adapters.backup import write_backup
+from adapters.purging import Purging
+from adapters.scratch import scratch_folder, sweep
+from adapters.workspace import open_workspace
+from tests.crash.soundness import make_home
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from adapters.scratch import scratch_folder
+with scratch_folder(Path(sys.argv[1])) as folder:
+    (folder / "ledger.sqlite3").write_text("erased since")
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+def holder(folder: Path) -> tuple[subprocess.Popen[str], Path]:
+    started = subprocess.Popen([sys.executable, "-c", HOLDS, str(folder)], stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    return started, Path(started.stdout.readline().strip())
+
+
+def killed(folder: Path) -> Path:
+    started, left = holder(folder)
+    started.kill()
+    started.communicate()
+    assert (left / "ledger.sqlite3").exists()
+    return left
+
+
+def test_the_next_one_made_there_removes_it(tmp_path: Path) -> None:
+    left = killed(tmp_path)
+    started, used = holder(tmp_path)
+    try:
+        assert not left.exists()
+        with scratch_folder(tmp_path):
+            assert used.exists(), "somebody works with it"
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def test_one_that_was_killed_before_it_had_its_lock_is_waited_for(tmp_path: Path) -> None:
+    young, old = tmp_path / ".tht-young", tmp_path / ".tht-old"
+    young.mkdir()
+    old.mkdir()
+    os.utime(old, (time.time() - 3600, time.time() - 3600))
+    sweep(tmp_path)
+    assert (young.exists(), old.exists()) == (True, False)
+
+
+def test_a_backup_and_an_erasure_remove_it(tmp_path: Path) -> None:
+    make_home(tmp_path / "home")
+    with open_workspace(tmp_path / "home", "default") as workspace:
+        left = killed(tmp_path)
+        write_backup(workspace, tmp_path / "one.zip")
+        assert not left.exists()
+        there = [killed(workspace.paths.folder), killed(tmp_path / "home")]
+        Purging(workspace).run()
+        assert not [folder for folder in there if folder.exists()]
