@@ -101,7 +101,7 @@ def test_words_that_fill_make_nothing_alike() -> None:
 
 
 def plainly(relevances: list[float], likeness: list[list[float]], count: int) -> list[tuple[int, float]]:
-    """Ten at a time among twenty, each compared with all that were chosen before it, whether it could be next or not."""
+    """Ten at a time among twenty, each compared with all that were chosen before it."""
     chosen: list[tuple[int, float]] = []
     waiting = list(range(len(relevances)))
     while waiting and len(chosen) < count:
@@ -115,7 +115,7 @@ def plainly(relevances: list[float], likeness: list[list[float]], count: int) ->
                 twice = sorted((0.0, 0.0, *(likeness[one][other] for other in before)))
                 pays[one] = (1 - LAMBDA) * twice[-2]
             worth = {one: LAMBDA * ((relevances[one] - low) / spread if spread > 0 else 1.0) for one in among}
-            best = max(among, key=lambda one: (worth[one] - pays[one], -one))  # noqa: B023
+            best = max(among, key=lambda one: (worth[one] - pays[one], -one))
             chosen.append((best, pays[best]))
             before.append(best)
             among.remove(best)
