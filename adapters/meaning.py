@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from adapters import exact
 from adapters.indexing import Asked
 from adapters.vector_cache import CachedEmbedder
 from projections.index.port import Found, Vector, Within
+from projections.recall.engine import BY_MEANING
 from projections.recall.question import Question
 from projections.recall.records import sources, texts
 
@@ -30,17 +33,34 @@ def within(asked: Question) -> Within:
 
 @dataclass(frozen=True, slots=True)
 class IndexMeaning:
-    """Nominations by the vector index, with vectors, so that likeness can be told."""
+    """Nominations by the vector index, and vectors of those whose likeness has to be told.
+
+    `first`: the nearest `BY_MEANING`, where they were asked for already.
+    """
 
     asked: Asked
     within: Within
+    first: Future[list[Found]] | None = None
+
+    @classmethod
+    @contextmanager
+    def begun(cls, asked: Asked, within: Within) -> Iterator[IndexMeaning]:
+        """The index looks for the nearest in a thread of its own while words are looked up here, and is asked nothing
+        else before that is done: engine and SQLite both work outside Python's lock."""
+        with ThreadPoolExecutor(1, "vector voice") as voice:
+            yield cls(asked, within, voice.submit(asked.index.search, asked.vector, within, limit=BY_MEANING))
 
     def nearest(self, count: int) -> Sequence[Found]:
-        return self.asked.index.search(self.asked.vector, self.within, limit=count, with_vectors=True)
+        if self.first is not None and count == BY_MEANING:
+            return self.first.result()
+        return self.asked.index.search(self.asked.vector, self.within, limit=count)
 
     def of(self, refs: Sequence[str]) -> Sequence[Found]:
         only = replace(self.within, only=tuple(refs))
-        return self.asked.index.search(self.asked.vector, only, limit=CHUNKS * len(refs), with_vectors=True)
+        return self.asked.index.search(self.asked.vector, only, limit=CHUNKS * len(refs))
+
+    def vectors(self, found: Sequence[Found]) -> Mapping[str, Vector]:
+        return self.asked.index.vectors(found)
 
 
 @dataclass
@@ -74,3 +94,7 @@ class ScanMeaning:
         wanted = frozenset(refs)
         pairs = ((ref, text) for ref, text in texts(self.db, sources(self.question), self.question) if ref in wanted)
         return exact.nearest(self.embedder, self.vector, pairs, limit=len(wanted))[0]
+
+    def vectors(self, found: Sequence[Found]) -> Mapping[str, Vector]:
+        """None: words tell what is alike."""
+        return {}

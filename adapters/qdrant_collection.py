@@ -18,13 +18,13 @@ from adapters.qdrant_points import (
     PAGE,
     REBUILD,
     VECTOR,
-    Hit,
     batches,
     best_first,
     checkpoint_from,
     checkpoint_payload,
     conditions,
-    founds,
+    found_of,
+    ids_of,
 )
 from domain.errors import IndexOvertaken, IndexUnavailable
 from projections.index.points import POINTS
@@ -121,11 +121,11 @@ class ServerIndex(VectorIndex):
         if refs:
             self._delete(refs, position)
 
-    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+    def search(self, vector: Vector, within: Within, *, limit: int) -> list[Found]:
         chosen = self._filter(within)
         params = None if self._local else _scan(self._size())
 
-        def fetch(count: int) -> list[Hit]:
+        def fetch(count: int) -> list[Found]:
             with self._open() as client:
                 answer = client.query_points(
                     self.part.collection,
@@ -135,16 +135,16 @@ class ServerIndex(VectorIndex):
                     search_params=params,
                     limit=count,
                 )
-            return [Hit(str(hit.id), hit.score, _plain(hit.payload)) for hit in answer.points]
+            return [found_of(hit.score, _plain(hit.payload)) for hit in answer.points]
 
-        hits = best_first(fetch, limit)
-        return founds(hits, self._vectors(hits) if with_vectors else None)
+        return best_first(fetch, limit)
 
-    def _vectors(self, hits: Sequence[Hit]) -> dict[str, list[float]]:
-        ids = [hit.id for hit in hits]
+    def vectors(self, found: Sequence[Found]) -> dict[str, tuple[float, ...]]:
+        refs = {self.part.id(point): ref for point, ref in ids_of(found).items()}
         with self._open() as client:
-            found = client.retrieve(self.part.collection, ids, with_payload=False, with_vectors=[VECTOR])
-        return {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in found}
+            there = client.retrieve(self.part.collection, list(refs), with_payload=False, with_vectors=[VECTOR])
+        whole = {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in there}
+        return {refs[point]: tuple(vector) for point, vector in whole.items()}
 
     def _size(self) -> int:
         """Points, roughly. Asked for each search: a server keeps the index open while it grows from small to large."""

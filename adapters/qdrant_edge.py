@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -19,20 +20,21 @@ from adapters.qdrant_points import (
     PAGE,
     REBUILD,
     VECTOR,
-    Hit,
     batches,
     best_first,
     checkpoint_from,
     checkpoint_payload,
     conditions,
-    founds,
+    found_of,
+    ids_of,
 )
 from domain.errors import IndexBusy, IndexUnavailable, Refused, ThtError
 from projections.index.port import Checkpoint, Found, IndexStore, Point, Still, Vector, VectorIndex, Within, always
+from projections.refs import KINDS
 
 if TYPE_CHECKING:
     from portalocker import Lock
-    from qdrant_edge import EdgeShard, Filter, SearchParams, UpdateOperation
+    from qdrant_edge import EdgeShard, FieldCondition, Filter, SearchParams, UpdateOperation
 
 _BUSY = "WouldBlock"  # all that the engine says about a lock that is held
 _LOCK = "lock"
@@ -80,25 +82,41 @@ class EdgeIndex(VectorIndex):
             condition = FieldCondition("ref", match=MatchAny(list(refs)))
             self._write([UpdateOperation.delete_points_by_filter(Filter(must=[condition]))])
 
-    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+    def search(self, vector: Vector, within: Within, *, limit: int) -> list[Found]:
         from qdrant_edge import Query, QueryRequest
 
-        chosen = _filter(within)
+        chosen = _filter(self._bounded(within))
         params = _scan(self._size())
 
-        def fetch(count: int) -> list[Hit]:
+        def fetch(count: int) -> list[Found]:
             query = Query.Nearest(list(vector), using=VECTOR)
             request = QueryRequest(limit=count, query=query, filter=chosen, params=params, with_payload=True)
             with _translated(self.path):
-                return [Hit(str(hit.id), hit.score, hit.payload or {}) for hit in self._shard.query(request)]
+                return [found_of(hit.score, hit.payload or {}) for hit in self._shard.query(request)]
 
-        hits = best_first(fetch, limit)
-        return founds(hits, self._vectors(hits) if with_vectors else None)
+        return best_first(fetch, limit)
 
-    def _vectors(self, hits: Sequence[Hit]) -> dict[str, list[float]]:
+    def _bounded(self, within: Within) -> Within:
+        """Without the kinds where there are no others: a filter that most points meet takes longer than the scan."""
+        others = tuple(kind for kind in KINDS if kind not in within.kinds)
+        if not within.kinds or (others and self._has(_is_one_of("kind", others))):
+            return within
+        return replace(within, kinds=())
+
+    def _has(self, condition: FieldCondition) -> bool:
+        """Whether any point meets it. Many are counted roughly, which takes no time, and few exactly."""
+        from qdrant_edge import CountRequest, Filter
+
+        chosen = Filter(must=[condition])
         with _translated(self.path):
-            found = self._shard.retrieve([hit.id for hit in hits], False, True)
-        return {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in found}
+            return any(self._shard.count(CountRequest(exact=exact, filter=chosen)) for exact in (False, True))
+
+    def vectors(self, found: Sequence[Found]) -> dict[str, tuple[float, ...]]:
+        refs = ids_of(found)
+        with _translated(self.path):
+            there = self._shard.retrieve(list(refs), False, True)
+        whole = {str(record.id): cast("dict[str, list[float]]", record.vector)[VECTOR] for record in there}
+        return {refs[point]: tuple(vector) for point, vector in whole.items()}
 
     def _size(self) -> int:
         """Points, the checkpoint and some that were deleted among them: it need not be counted."""
@@ -312,16 +330,23 @@ def _scan(points: int) -> SearchParams:
 
 
 def _filter(within: Within) -> Filter:
-    from qdrant_edge import FieldCondition, Filter, MatchAny
+    from qdrant_edge import Filter
 
     def said(fields: Sequence[tuple[str, tuple[str, ...]]]) -> list[FieldCondition]:
-        return [FieldCondition(name, match=MatchAny(list(values))) for name, values in fields]
+        return [_is_one_of(name, values) for name, values in fields]
 
     asked = conditions(within)
     return Filter(
         must=[*said(asked.must), *([Filter(should=[*said(asked.either)])] if asked.either else [])],
         must_not=[*said(asked.must_not)],
     )
+
+
+def _is_one_of(field: str, values: Sequence[str]) -> FieldCondition:
+    from qdrant_edge import FieldCondition, MatchAny, MatchValue
+
+    # to look for one value in a list of one takes the engine twice as long
+    return FieldCondition(field, match=MatchValue(values[0]) if len(values) == 1 else MatchAny(list(values)))
 
 
 def _records() -> Filter:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import islice
 from math import isfinite
 from typing import Any
 from uuid import uuid5
 
 from domain.errors import IndexUnavailable, InvalidInput
-from projections.index.points import POINTS
+from projections.index.points import POINTS, point_id
 from projections.index.port import Checkpoint, Found, Point, Within
 from projections.refs import MEMORY
 
@@ -24,15 +24,6 @@ SCORE_DIGITS = 6  # engines differ after the seventh digit
 EXACT_BELOW = 20_000  # points: the scan of fewer takes 3 ms, which nothing needs to shorten
 OVERSAMPLING = 2.0  # a shortened scan scores so many times the hits asked for by their whole vectors
 _HEADROOM = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A point that an engine found: its id there, the cosine, the payload."""
-
-    id: str
-    score: float
-    payload: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +76,13 @@ def batches(points: Sequence[Point]) -> Iterator[list[Point]]:
         yield batch
 
 
-def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Hit]:
-    """At most `limit` hits, by score (rounded to SCORE_DIGITS), then ref, then chunk.
+def found_of(score: float, payload: Mapping[str, Any]) -> Found:
+    """What an engine found, as the port gives it."""
+    return Found(str(payload["ref"]), round(score, SCORE_DIGITS), payload)
+
+
+def best_first(fetch: Callable[[int], Sequence[Found]], limit: int) -> list[Found]:
+    """At most `limit` points, by score (rounded to SCORE_DIGITS), then ref, then chunk.
 
     `fetch(n)` gives the n nearest, nearest first. An engine orders equal scores as it likes, so hits are fetched
     until the last one is worse than the last that will be kept: which of many equals are kept must not vary.
@@ -94,22 +90,13 @@ def best_first(fetch: Callable[[int], Sequence[Hit]], limit: int) -> list[Hit]:
     if limit <= 0:
         return []
     wanted = limit + _HEADROOM
-    hits = fetch(wanted)
-    while len(hits) == wanted and _rounded(hits[-1].score) >= _rounded(hits[limit - 1].score):
+    found = fetch(wanted)
+    while len(found) == wanted and found[-1].score >= found[limit - 1].score:
         wanted *= 4
-        hits = fetch(wanted)
-    found = [replace(hit, score=_rounded(hit.score)) for hit in hits]
-    return sorted(found, key=lambda hit: (-hit.score, hit.payload["ref"], hit.payload.get("chunk", 0)))[:limit]
+        found = fetch(wanted)
+    return sorted(found, key=lambda one: (-one.score, one.ref, one.payload.get("chunk", 0)))[:limit]
 
 
-def founds(hits: Sequence[Hit], vectors: Mapping[str, Sequence[float]] | None = None) -> list[Found]:
-    """The hits as the port gives them, with their vectors by point id where those were fetched: of a hit that another
-    process has deleted in between there is none, and nothing to show."""
-    if vectors is None:
-        return [Found(str(hit.payload["ref"]), hit.score, hit.payload) for hit in hits]
-    there = [hit for hit in hits if hit.id in vectors]
-    return [Found(str(hit.payload["ref"]), hit.score, hit.payload, tuple(vectors[hit.id])) for hit in there]
-
-
-def _rounded(score: float) -> float:
-    return round(score, SCORE_DIGITS)
+def ids_of(found: Sequence[Found]) -> dict[str, str]:
+    """The id of each point, with its ref."""
+    return {point_id(one.ref, one.payload["chunk"]): one.ref for one in found}

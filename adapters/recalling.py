@@ -150,7 +150,7 @@ class Recalling:
             raise InvalidInput(f"memories have no {' and no '.join(wanted)}", "leave it out, or ask for facts")
         reading = FactReading(self.workspace, self.reader)
         without = self._decided(session_id)
-        slug = named_repo(self.workspace, repo, scope_for(self.workspace, self.reader))
+        slug = named_repo(self.workspace, repo, scope_for(self.workspace, self.reader)) if repo else ""
         if wanted:
             kinds = ("fact",)
         with reading.opened(moment, **reading.named(wanted, repo)) as seen:
@@ -234,7 +234,8 @@ class Recalling:
             return
         with indexing.asked(asked.text) as found:
             standing = self._standing(found.checkpoint.position, asked.scope.limited)
-            yield IndexMeaning(found, within(asked)), standing, found.embedder
+            with IndexMeaning.begun(found, within(asked)) as meaning:
+                yield meaning, standing, found.embedder
 
     def _standing(self, position: int, limited: bool) -> VectorVoice:
         """`limited`: something is closed to the reader, who is not told how many records there are of it."""

@@ -119,16 +119,16 @@ class CachedEmbedder(Embedder):
     def _recall(self, fingerprint: Fingerprint, keys: Iterable[bytes]) -> dict[bytes, array[float]]:
         def read(connection: sqlite3.Connection) -> dict[bytes, array[float]]:
             found: dict[bytes, array[float]] = {}
-            wanted = list(keys)
+            wanted, key, begun = list(keys), fingerprint.key, _begun(fingerprint)
             for start in range(0, len(wanted), _ASKED):
                 asked = wanted[start : start + _ASKED]
                 query = (
                     "SELECT vector, crc32, text_sha256 FROM vector"
                     f" WHERE fingerprint = ? AND text_sha256 IN ({', '.join('?' * len(asked))})"
                 )
-                for row in connection.execute(query, (fingerprint.key, *asked)):
-                    if _sound(row, fingerprint):
-                        found[row[2]] = array("f", row[0])
+                for vector, checksum, text in connection.execute(query, (key, *asked)):
+                    if len(vector) == 4 * fingerprint.dimension and checksum == _checksum(begun, text, vector):
+                        found[text] = array("f", vector)
             return found
 
         return self._attempt(read, {})
@@ -136,7 +136,8 @@ class CachedEmbedder(Embedder):
     def _remember(self, fingerprint: Fingerprint, vectors: dict[bytes, array[float]]) -> None:
         def write(connection: sqlite3.Connection) -> None:
             blobs = ((key, vector.tobytes()) for key, vector in vectors.items())
-            rows = [(fingerprint.key, key, blob, _checksum(fingerprint, key, blob)) for key, blob in blobs]
+            begun = _begun(fingerprint)
+            rows = [(fingerprint.key, key, blob, _checksum(begun, key, blob)) for key, blob in blobs]
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", rows)
@@ -173,14 +174,14 @@ class CachedEmbedder(Embedder):
         return self._connection
 
 
-def _sound(row: tuple[bytes, int, bytes], fingerprint: Fingerprint) -> bool:
-    vector, checksum, key = row
-    return len(vector) == 4 * fingerprint.dimension and checksum == _checksum(fingerprint, key, vector)
+def _begun(fingerprint: Fingerprint) -> int:
+    """The checksum of what stands in every row of an embedder."""
+    return crc32(fingerprint.key.encode())
 
 
-def _checksum(fingerprint: Fingerprint, key: bytes, vector: bytes) -> int:
+def _checksum(begun: int, key: bytes, vector: bytes) -> int:
     """Over the vector and what it is of: a vector that stands in another's row is none."""
-    return crc32(vector, crc32(key, crc32(fingerprint.key.encode())))
+    return crc32(vector, crc32(key, begun))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

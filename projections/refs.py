@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MEMORY, FACT = "memory", "fact"
+KINDS = (MEMORY, FACT)
 
 
 def ref_of(kind: str, record_id: str) -> str:

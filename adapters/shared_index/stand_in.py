@@ -31,9 +31,13 @@ class StandIn(VectorIndex):
     def replace(self, refs: Sequence[str], points: Sequence[Point], *, position: int) -> None:
         self.ask("replace", refs, points, position=position)
 
-    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
-        found: list[Found] = self.ask("search", vector, within, limit=limit, with_vectors=with_vectors)
+    def search(self, vector: Vector, within: Within, *, limit: int) -> list[Found]:
+        found: list[Found] = self.ask("search", vector, within, limit=limit)
         return found
+
+    def vectors(self, found: Sequence[Found]) -> dict[str, tuple[float, ...]]:
+        there: dict[str, tuple[float, ...]] = self.ask("vectors", found)
+        return there
 
     def settle(self) -> None:
         self.ask("settle")

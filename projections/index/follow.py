@@ -157,7 +157,7 @@ def rebuild_index(
     not this process's turn any more.
     """
     fingerprint = embedder.fingerprint
-    total = sum(1 for _ in records.live_hashes(db))
+    total = sum(1 for _ in records.live_hashes(db)) if progress else 0
     waiting = records.live(db)
     with _generation(store, fingerprint.dimension, still) as fresh:
         done = 0

@@ -93,12 +93,11 @@ class Within:
 
 @dataclass(frozen=True)
 class Found:
-    """A point nominated by a search. `score` is the cosine similarity; `vector`, of length 1, only where asked for."""
+    """A point nominated by a search. `score` is the cosine similarity; the payload has at least `ref` and `chunk`."""
 
     ref: str
     score: float
     payload: Mapping[str, Any]
-    vector: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -150,12 +149,17 @@ class VectorIndex(ABC):
             self.upsert(points)
 
     @abstractmethod
-    def search(self, vector: Vector, within: Within, *, limit: int, with_vectors: bool = False) -> list[Found]:
+    def search(self, vector: Vector, within: Within, *, limit: int) -> list[Found]:
         """The nearest points of those that `within` lets through, best first, ties by ref then chunk.
 
         The score is the cosine of the whole vectors, to six digits, so every engine gives the same answer. Of many
         points a scan may look at shortened vectors first, and at the whole ones of more than are asked for.
         """
+
+    @abstractmethod
+    def vectors(self, found: Sequence[Found]) -> dict[str, tuple[float, ...]]:
+        """The vectors, of length 1, of some points that a search found, by ref, of each ref one point; without those
+        that another process has deleted meanwhile."""
 
     def settle(self) -> None:  # noqa: B027  an engine that needs none has none
         """Put a filled generation into its engine's fastest form, before it is swapped in. May take seconds."""

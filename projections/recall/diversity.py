@@ -20,6 +20,11 @@ NEARLY_SAME = 0.8  # cosine from which two vectors count as alike
 Vector = Sequence[float]
 
 
+def looked_at(count: int) -> int:
+    """How many of the first candidates are compared at most where `count` are shown."""
+    return LOOKED_AT + max(0, count - 1) // AT_ONCE * AT_ONCE
+
+
 def diversified(relevances: Sequence[float], alike: Callable[[int, int], float], count: int) -> list[tuple[int, float]]:
     """Which candidates to show, best first, and what each paid for likeness: at most `count`.
 
@@ -39,32 +44,33 @@ def diversified(relevances: Sequence[float], alike: Callable[[int, int], float],
 
 
 def _chosen(
-    looked_at: list[int],
+    candidates: list[int],
     relevances: Sequence[float],
     alike: Callable[[int, int], float],
     count: int,
     before: Sequence[int],
 ) -> list[tuple[int, float]]:
-    """The best `count` of some candidates, after those that were chosen just before."""
-    low, high = min(relevances[one] for one in looked_at), max(relevances[one] for one in looked_at)
+    """The best `count` of some candidates, after those that were chosen just before.
+
+    What a candidate pays only grows with what is chosen. So one is compared with that only when it would be the next.
+    """
+    low, high = min(relevances[one] for one in candidates), max(relevances[one] for one in candidates)
     spread = high - low
-    normal = {one: (relevances[one] - low) / spread if spread > 0 else 1.0 for one in looked_at}
-    nearest = dict.fromkeys(looked_at, (0.0, 0.0))  # the two likest that are chosen
-
-    def compare(one: int, other: int) -> None:
-        first, second = nearest[one]
-        now = alike(other, one)
-        nearest[one] = (max(first, now), max(second, min(first, now)))
-
-    for one in looked_at:
-        for other in before:
-            compare(one, other)
-    found: list[tuple[int, float]] = []
+    normal = {one: (relevances[one] - low) / spread if spread > 0 else 1.0 for one in candidates}
+    nearest = dict.fromkeys(candidates, (0.0, 0.0))  # the two likest of those that are chosen
+    met = dict.fromkeys(candidates, 0)  # with how many of those it was compared
+    chosen, found = list(before), list[tuple[int, float]]()
     while nearest and len(found) < count:
         best = max(nearest, key=lambda one: (LAMBDA * normal[one] - (1 - LAMBDA) * nearest[one][1], -one))
-        found.append((best, (1 - LAMBDA) * nearest.pop(best)[1]))
-        for one in nearest if len(found) < count else ():
-            compare(one, best)
+        if met[best] == len(chosen):
+            found.append((best, (1 - LAMBDA) * nearest.pop(best)[1]))
+            chosen.append(best)
+            continue
+        first, second = nearest[best]
+        for other in chosen[met[best] :]:
+            now = alike(other, best)
+            first, second = max(first, now), max(second, min(first, now))
+        nearest[best], met[best] = (first, second), len(chosen)
     return found
 
 

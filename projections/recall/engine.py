@@ -15,11 +15,11 @@ from typing import Protocol
 
 from domain.access import repo_of
 from domain.decay import Curve, hours_between, recall_factor
-from projections.index.port import Found
+from projections.index.port import Found, Vector
 from projections.lexical import plain_words
 from projections.recall import graph, temporal
 from projections.recall.dates import Window, window_of
-from projections.recall.diversity import alike_by_vector, alike_by_words, diversified
+from projections.recall.diversity import alike_by_vector, alike_by_words, diversified, looked_at
 from projections.recall.evidence import Evidence, Heard, lexical_evidence, relevance, weigh
 from projections.recall.intent import Intent, intent_of
 from projections.recall.likeness import likeness
@@ -44,7 +44,10 @@ class Meaning(Protocol):
         """The `count` nearest points, best first, filtered by what the index knows; fewer when that is all."""
 
     def of(self, refs: Sequence[str]) -> Sequence[Found]:
-        """The points of some records, with their cosine and their vectors."""
+        """The points of some records, with their cosine."""
+
+    def vectors(self, found: Sequence[Found]) -> Mapping[str, Vector]:
+        """The vectors of such points, of length 1, by ref, as far as there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class Pool:
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
     heard: dict[str, Heard] = field(default_factory=dict)
-    vectors: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    nearest: dict[str, Found] = field(default_factory=dict)  # the best point of each, where meaning knows one
 
     def add(self, candidate: Candidate) -> Heard:
         self.candidates.setdefault(candidate.ref, candidate)
@@ -135,7 +138,7 @@ def rank(db: sqlite3.Connection, question: Question, meaning: Meaning | None = N
         pool = _nominated(db, kinds, question, meaning, reach, intent, window)
         left = [hit for hit in _scored(question, pool, intent) if hit.candidate.ref not in placed]
         wanted = min(reach, until) - len(placed)
-        best = _diverse(left, pool, wanted) if question.mode == "hybrid" else left[:wanted]
+        best = _diverse(left, pool, meaning, wanted) if weighed else left[:wanted]
         placed |= {hit.candidate.ref: hit for hit in best}
         more = len(left) > len(best)
         reach *= GROWTH
@@ -187,8 +190,7 @@ def _listen(
         heard = pool.add(candidate)
         if heard.cosine is None or one.score > heard.cosine:
             heard.cosine = one.score
-            if one.vector is not None:
-                pool.vectors[one.ref] = one.vector
+            pool.nearest[one.ref] = one
 
 
 def _compare_letters(question: Question, pool: Pool) -> None:
@@ -209,10 +211,11 @@ def _add_by_time(
     if intent == "temporal" or window is not None:
         for candidate in temporal.nominated(db, kinds, question, window):
             pool.add(candidate)
+    now = question.now
     for ref, candidate in pool.candidates.items():
         heard = pool.heard[ref]
         if window is None:
-            heard.time = temporal.recency(candidate, question.now)
+            heard.time = temporal.recency(candidate, now)
         elif temporal.within(candidate, window):
             heard.time, heard.in_window = 1.0, True
 
@@ -266,10 +269,14 @@ def _decay(candidate: Candidate, now: datetime, curves: Mapping[str, Curve]) -> 
     return recall_factor(candidate.memory_type, age, curves)
 
 
-def _diverse(hits: Sequence[Hit], pool: Pool, count: int) -> list[Hit]:
+def _diverse(hits: Sequence[Hit], pool: Pool, meaning: Meaning | None, count: int) -> list[Hit]:
+    compared = [hit.candidate.ref for hit in hits[: looked_at(count)]]
+    known = [pool.nearest[ref] for ref in compared if ref in pool.nearest]
+    vectors = meaning.vectors(known) if meaning is not None and known else {}  # of these few: they are long
+
     def alike(one: int, other: int) -> float:
         first, second = hits[one].candidate, hits[other].candidate
-        own, theirs = pool.vectors.get(first.ref), pool.vectors.get(second.ref)
+        own, theirs = vectors.get(first.ref), vectors.get(second.ref)
         if own is not None and theirs is not None:
             return alike_by_vector(own, theirs)
         return alike_by_words(first.words, second.words)

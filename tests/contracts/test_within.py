@@ -132,12 +132,25 @@ def test_s54_an_empty_list_of_open_domains_lets_no_fact_through(index: VectorInd
     assert [one.ref for one in index.search(EAST, Within(closed=everything), limit=5)] == ["memory:c"]
 
 
-def test_vectors_come_with_what_is_returned_where_they_are_asked_for(index: VectorIndex) -> None:
+def test_the_vectors_of_what_was_found_have_length_one(index: VectorIndex) -> None:
     index.upsert([fact("fact:a", "alpha", [3.0, 4.0, 0, 0]), fact("fact:b", "alpha", [0, 2.0, 0, 0])])
-    found = index.search([1.0, 1.0, 0, 0], Within(), limit=1, with_vectors=True)
-    assert [(one.ref, one.vector) for one in found] == [("fact:a", pytest.approx((0.6, 0.8, 0.0, 0.0)))]
-    assert index.search(EAST, Within(("memory",)), limit=3, with_vectors=True) == []
-    assert [one.vector for one in index.search(EAST, Within(), limit=5)] == [None, None]
+    found = index.search([1.0, 1.0, 0, 0], Within(), limit=1)
+    assert index.vectors(found) == {"fact:a": pytest.approx((0.6, 0.8, 0.0, 0.0))}
+    assert index.vectors([]) == {}
+
+
+def test_a_kind_is_a_filter_before_there_are_others_while_there_are_and_after(index: VectorIndex) -> None:
+    """The embedded engine leaves it out where there is one kind alone."""
+    index.upsert([fact("fact:a", "alpha", EAST)])
+    assert [one.ref for one in index.search(EAST, Within(("fact",)), limit=5)] == ["fact:a"]
+    assert index.search(EAST, Within(("memory",)), limit=5) == []
+    index.upsert([memory("memory:b", EAST)])
+    assert [one.ref for one in index.search(EAST, Within(("fact",)), limit=5)] == ["fact:a"]
+    assert [one.ref for one in index.search(EAST, Within(("memory",)), limit=5)] == ["memory:b"]
+    assert [one.ref for one in index.search(EAST, Within(("fact", "memory")), limit=5)] == ["fact:a", "memory:b"]
+    index.delete_refs(["fact:a"])
+    assert index.search(EAST, Within(("fact",)), limit=5) == []
+    assert [one.ref for one in index.search(EAST, Within(("memory",)), limit=5)] == ["memory:b"]
 
 
 class TestManyPoints:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from projections.recall.diversity import (
+    AT_ONCE,
     LAMBDA,
     LOOKED_AT,
     NEARLY_SAME,
     alike_by_vector,
     alike_by_words,
     diversified,
+    looked_at,
 )
 
 RELEVANCES = st.lists(st.floats(-30, 0), max_size=30).map(lambda found: sorted(found, reverse=True))
@@ -95,3 +98,44 @@ def test_words_that_fill_make_nothing_alike() -> None:
     assert alike_by_words("", "") == 0
     assert alike_by_words("the port of the gateway", "the owner of the release") == 0
     assert alike_by_words("the gateway listens on 8080", "gateways listened at the 8080") == 1
+
+
+def plainly(relevances: list[float], likeness: list[list[float]], count: int) -> list[tuple[int, float]]:
+    """Ten at a time among twenty, each compared with all that were chosen before it."""
+    chosen: list[tuple[int, float]] = []
+    waiting = list(range(len(relevances)))
+    while waiting and len(chosen) < count:
+        among = waiting[:LOOKED_AT]
+        before = [one for one, _ in chosen[-LOOKED_AT:]]
+        low, spread = min(relevances[one] for one in among), max(relevances[one] for one in among)
+        spread -= low
+        for _ in range(min(AT_ONCE, count - len(chosen), len(among))):
+            pays = {}
+            for one in among:
+                twice = sorted((0.0, 0.0, *(likeness[one][other] for other in before)))
+                pays[one] = (1 - LAMBDA) * twice[-2]
+            worth = {one: LAMBDA * ((relevances[one] - low) / spread if spread > 0 else 1.0) for one in among}
+            best = max(among, key=lambda one: (worth[one] - pays[one], -one))
+            chosen.append((best, pays[best]))
+            before.append(best)
+            among.remove(best)
+            waiting.remove(best)
+    return chosen
+
+
+@given(RELEVANCES, st.integers(0, 40), st.integers(0, 2**32))
+def test_to_compare_only_what_could_be_next_chooses_the_same(relevances: list[float], count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    size = len(relevances)
+    likeness = [[0.0] * size for _ in range(size)]
+    for one in range(size):
+        for other in range(one):
+            likeness[one][other] = likeness[other][one] = chance.choice((0.0, 0.0, 0.5, 1.0, chance.random()))
+    asked: set[int] = set()
+
+    def alike(one: int, other: int) -> float:
+        asked.update((one, other))
+        return likeness[one][other]
+
+    assert diversified(relevances, alike, count) == plainly(relevances, likeness, count)
+    assert all(one < looked_at(count) for one in asked)
