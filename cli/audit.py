@@ -101,7 +101,9 @@ def audit_actor(run: Run, who: str, at: str, limit: int, offset: int) -> None:
 @click.option("--until", default="", metavar="TIME", help="Up to this time.")
 @click.option("--session", "session_id", default="", metavar="ID", help="Only this session.")
 @click.option("--memory", "memory_id", default="", metavar="MEM", help="Only what concerns this memory.")
-@click.option("--record", default="", metavar="ID", help="Only what is about or names this fact, policy, run, …")
+@click.option(
+    "--record", default="", metavar="ID", help="Only what is about or names this: a fact, a run, SESSION:SEQ, …"
+)
 @at_option
 @paged
 @pass_run

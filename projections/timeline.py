@@ -68,15 +68,25 @@ _NAMING = (
 
 def _named(event: Event, stream: str) -> Iterator[str]:
     """The ids of the records that an event names, whatever record it is about itself."""
-    if isinstance(event, ConceptClarified):  # it names the one that it is an edit of by its seq in the session
-        if event.supersedes is not None:
-            yield decision_record(stream.removeprefix(PREFIX), event.supersedes)
+    if stream.startswith(PREFIX):  # a session's events name its decisions by their seq
+        yield from (decision_record(stream.removeprefix(PREFIX), seq) for seq in _seqs(event))
         return
+    for source in _of(event, "sources", ()):
+        yield decision_record(source.session_id, source.seq)
     for name in _fields(type(event), _NAMING):
         value = getattr(event, name)
         for one in value if isinstance(value, tuple) else (value,):
             parts = one if isinstance(one, tuple) else (getattr(one, "to", one),)
             yield from (str(part) for part in parts if part)
+
+
+def _seqs(event: Event) -> tuple[int, ...]:
+    """The other decisions of its session that an event is about: what it retracts, answers, or is an edit of."""
+    if isinstance(event, Decided):
+        edited = event.supersedes if isinstance(event, ConceptClarified) else None
+        return () if edited is None else (edited,)
+    seq = _of(event, "seq", None)
+    return () if seq is None else (seq, *_of(event, "covers", ()))
 
 
 @cache

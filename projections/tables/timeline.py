@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from projections.view import Tables
 
-EVENTS = "timeline_v4_events"
-NAMED = "timeline_v4_named"  # the other records that an event names
+EVENTS = "timeline_v5_events"
+NAMED = "timeline_v5_named"  # the other records that an event names
 
 
 class TimelineTables(Tables):
     name = "timeline"
-    version = 4
+    version = 5
     tables = (EVENTS, NAMED)
     folded_by = "projections.timeline.TimelineView"
     schema = (

@@ -199,8 +199,21 @@ def test_an_edit_names_the_clarification_that_it_replaces_by_session_and_seq(ben
         return [(event["session_id"], event["seq"]) for event in events]
 
     assert found("1") == []
-    assert found("s1:1") == [("s1", 1), ("s1", 2)]
+    assert found("s1:1") == [("s1", 1), ("s1", 1), ("s1", 2)]  # said, retracted by the edit, edited
     assert found("s2:2") == [("s2", 2)]
+
+
+def test_s29_the_log_of_a_decision_shows_what_became_of_it(bench: Bench) -> None:
+    """What answers, defers or retracts a clarification names it by seq; the memory, by its source."""
+    bench.one_memory()
+    bench.clarify("s1", "stent", "una rete")
+    bench.ok("session", "retract", "s1", "2", "--actor", ANNA)
+
+    def kinds(record: str) -> list[str]:
+        return [event["kind"] for event in bench.json("audit", "log", "--record", record)["events"]]
+
+    assert kinds("s1:1") == ["concept_clarified", "memory_promoted", "memory_recorded"]
+    assert kinds("s1:2") == ["concept_clarified", "decision_retracted"]
 
 
 def test_an_actor_with_what_they_did(bench: Bench) -> None:

@@ -54,7 +54,7 @@ def test_status_tells_the_lag_as_found_and_replay_ends_it(bench: Bench) -> None:
     ("statement", "view"),
     [
         ("UPDATE registry_v2_memories SET detail = 'altro'", "registry"),
-        ("DELETE FROM timeline_v4_events WHERE position = 2", "timeline"),
+        ("DELETE FROM timeline_v5_events WHERE position = 2", "timeline"),
         ("UPDATE decisions_v1_decisions SET standing = 'stale' WHERE seq = 1", "decisions"),
         ("INSERT INTO registry_v2_text (registry_v2_text, rowid, words, stems)"
          " SELECT 'delete', number, words, stems FROM registry_v2_memories",

@@ -29,12 +29,25 @@ def check_timeline(db: sqlite3.Connection, events: list[Data]) -> None:
     event_at = {event["position"]: event for event in events}
     for record, position in db.execute(f"SELECT record, position FROM {NAMED}"):
         event = event_at[position]
-        if event["kind"] == "concept_clarified":  # it names the one that it is an edit of, by session and seq
-            assert record == f"{event['stream'][len('session/') :]}:{event['data']['supersedes']}"
+        if event["stream"][: len("session/")] == "session/" or event["data"].get("sources"):
+            assert record in decisions_named(event), f"{record} at {position}"
         else:
             assert json.dumps(record) in json.dumps(event["data"]), f"{record} at {position}"
+    named = {tuple(row) for row in db.execute(f"SELECT record, position FROM {NAMED}")}
+    for event in events:
+        assert {(record, event["position"]) for record in decisions_named(event)} <= named, event
     for event in events:  # the successor of a fact finds the event in which it took its place
         if event["kind"] == "fact_superseded":
             found = db.execute(f"SELECT 1 FROM {NAMED} WHERE record = ? AND position = ?",
                                (event["data"]["by"], event["position"]))  # fmt: skip
             assert found.fetchone(), event
+
+
+def decisions_named(event: Data) -> set[str]:
+    """`SESSION:SEQ` of each decision that an event is about without being it."""
+    data = event["data"]
+    if event["stream"][: len("session/")] != "session/":
+        return {f"{source['session_id']}:{source['seq']}" for source in data.get("sources") or ()}
+    said = "question_context" in data or "subject" in data  # a decision, which names the one that it is an edit of
+    seqs = {data.get("supersedes")} if said else {data.get("seq"), *(data.get("covers") or ())}
+    return {f"{event['stream'][len('session/') :]}:{seq}" for seq in seqs - {None}}

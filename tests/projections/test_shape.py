@@ -75,7 +75,7 @@ def test_a_process_that_has_the_file_open_makes_it_anew_too(workspace: Workspace
 
 def test_a_view_that_lost_its_position_is_not_replayed_onto_its_rows(workspace: Workspace, tmp_path: Path) -> None:
     tampered(workspace.paths.views, "DELETE FROM projections WHERE name = 'timeline'")
-    assert workspace.file.odd_shape() == ["the projection timeline v4 is missing"]
+    assert workspace.file.odd_shape() == ["the projection timeline v5 is missing"]
     with open_workspace(tmp_path, "default") as later:
         for one in (workspace, later):
             (found,) = Health(one).verify(with_index=False).findings
