@@ -200,6 +200,7 @@ class InPages(LedgerReader):
 class Interrupted(RegistryView):
     """The disk fails at some positions, once each: at any event, so it is shown them all."""
 
+    areas = None
     concerned = (Event,)
 
     def __init__(self, at: set[int]) -> None:
