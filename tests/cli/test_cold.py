@@ -42,7 +42,7 @@ def bench(tmp_path: Path, tht: Tht) -> Bench:
     return made
 
 
-@pytest.mark.parametrize(("command", "views", "useless"), COMMANDS, ids=lambda given: " ".join(given or ())[:20])
+@pytest.mark.parametrize(("command", "views", "useless"), COMMANDS, ids=[" ".join(one[0]) for one in COMMANDS])
 def test_a_command_loads_no_more_than_it_shows(
     bench: Bench, command: tuple[str, ...], views: set[str] | None, useless: set[str]
 ) -> None:
