@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adapters.locks import alone
 from domain.errors import HomeNotWritable
 
-PREFIX = ".tht-"
+PREFIX = ".tht-scratch-"
+_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")  # as `tempfile` completes it
 _HELD = "held"  # locked as long as the folder's maker lives
 _YOUNG = 60.0  # seconds in which a folder may not have its lock file yet
 
@@ -30,10 +32,19 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed processes have left there: else it would keep what is erased meanwhile."""
+    """Remove what killed processes have left there: else it would keep what is erased meanwhile.
+
+    `parent` may be any folder, such as the one that a person keeps backups in: nothing goes but what was made here, by
+    its name and its lock file, or empty.
+    """
     for left in sorted(parent.glob(f"{PREFIX}*")):
-        if left.is_dir() and not left.is_symlink() and _is_nobodys(left):
+        if not (_NAME.fullmatch(left.name) and left.is_dir() and not left.is_symlink() and _is_nobodys(left)):
+            continue
+        if (left / _HELD).exists():
             shutil.rmtree(left, ignore_errors=True)
+        else:
+            with suppress(OSError):  # it is not empty
+                left.rmdir()
 
 
 def _is_nobodys(folder: Path) -> bool:
