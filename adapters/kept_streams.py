@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -46,6 +46,13 @@ class KeptStreams:
             if found and found[0] == kept.last and not any(event.topic == TextErased.name for event in found[1:]):
                 return self._keep(stream, kept, found[1:])
         return self._keep(stream, None, self._recorder.select_events(stream))
+
+    def forget(self, streams: Collection[UUID]) -> None:
+        """Nothing of these stays in memory: a text that was erased is not kept until somebody asks again."""
+        with self._lock:
+            for stream in streams:
+                if before := self._kept.pop(stream, None):
+                    self._size -= before.size
 
     def _keep(self, stream: UUID, kept: _Kept | None, new: Sequence[StoredEvent]) -> list[Envelope]:
         known, last, size = (kept.envelopes, kept.last, kept.size) if kept else ((), None, 0)

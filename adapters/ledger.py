@@ -175,6 +175,7 @@ class Ledger:
             return Committed(tuple(envelopes))
         stored = [self.mapper.to_stored_event(envelope) for envelope in envelopes]
         positions = self.recorder.insert_events(stored, key=by.idempotency_key, loaded=draft.loaded()) or ()
+        self.streams.forget({one.originator_id for one in envelopes if isinstance(one.event, TextErased)})
         return Committed(tuple(self._envelope(_placed(*one)) for one in zip(stored, positions, strict=True)))
 
     def _recorded_under(self, key: str) -> list[Envelope] | None:

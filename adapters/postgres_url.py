@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from domain.errors import InvalidInput
 
@@ -51,5 +52,5 @@ class PostgresUrl:
     def without_password(self) -> str:
         """As it may be kept: the password is then found by libpq's own means."""
         user = (self.login or "").partition(":")[0]
-        kept = "&".join(one for one in (self.query or "").split("&") if not one.lower().startswith(_SECRET))
+        kept = "&".join(one for one in (self.query or "").split("&") if not unquote(one).lower().startswith(_SECRET))
         return f"{self.scheme}://{f'{user}@' if user else ''}{self.hosts}{self.path}{f'?{kept}' if kept else ''}"

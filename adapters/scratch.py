@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from adapters.locks import alone
 from domain.errors import HomeNotWritable
 
-PREFIX = ".tht-"
+PREFIX = ".tht-scratch-"
+_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")  # as `tempfile` completes it
 _HELD = "held"  # locked as long as the folder's maker lives
 _YOUNG = 60.0  # seconds in which a folder may not have its lock file yet
 
@@ -21,27 +23,37 @@ _YOUNG = 60.0  # seconds in which a folder may not have its lock file yet
 def scratch_folder(parent: Path) -> Iterator[Path]:
     """A new folder in `parent`, gone at the end. HomeNotWritable when it cannot be made."""
     sweep(parent)
+    while True:
+        with _made(parent) as name, alone(Path(name) / _HELD):
+            if (Path(name) / _HELD).exists():  # else somebody's sweep had it a moment before it was locked
+                yield Path(name)
+                return
+
+
+def _made(parent: Path) -> tempfile.TemporaryDirectory[str]:
     try:
-        made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent)
+        return tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent)
     except OSError as error:
         raise HomeNotWritable(f"{parent} cannot be written: {error.strerror}", "choose another folder") from error
-    with made as folder, alone(Path(folder) / _HELD):
-        yield Path(folder)
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed processes have left there: else it would keep what is erased meanwhile."""
+    """Remove what killed processes have left there: else it would keep what is erased meanwhile.
+
+    `parent` may be any folder, such as the one that a person keeps backups in: nothing goes but what was made here, by
+    its name and its lock file, or empty.
+    """
     for left in sorted(parent.glob(f"{PREFIX}*")):
-        if left.is_dir() and not left.is_symlink() and _is_nobodys(left):
-            shutil.rmtree(left, ignore_errors=True)
+        if _NAME.fullmatch(left.name) and left.is_dir() and not left.is_symlink():
+            with suppress(HomeNotWritable, OSError):  # somebody works in it, or has just removed it
+                _remove_left(left)
 
 
-def _is_nobodys(folder: Path) -> bool:
+def _remove_left(folder: Path) -> None:
     held = folder / _HELD
-    try:
-        if not held.exists():
-            return time.time() - folder.stat().st_mtime > _YOUNG
+    if held.exists():
         with alone(held, wait=0.0):
-            return True
-    except (HomeNotWritable, OSError):
-        return False
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)  # with the lock file, where one that is open cannot be removed
+    elif time.time() - folder.stat().st_mtime > _YOUNG:
+        folder.rmdir()  # OSError when it is not empty: then it is none of ours

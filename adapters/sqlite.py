@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from eventsourcing.persistence import IntegrityError, Notification, StoredEvent
+from eventsourcing.persistence import ConnectionPoolClosedError, IntegrityError, Notification, StoredEvent
 from eventsourcing.sqlite import (
     SQLiteApplicationRecorder,
     SQLiteConnection,
@@ -50,25 +50,28 @@ class _Pool(SQLiteConnectionPool):
         return connection
 
     def fresh(self) -> SQLiteConnection:
-        """A connection beside those that it lends."""
+        """A connection beside those that it lends; none once it is closed, which would make a file where none is."""
+        if self.closed:
+            raise ConnectionPoolClosedError
         return self._create_connection()
 
 
 class LedgerDatastore(SQLiteDatastore):
+    pool: _Pool
+
     def __init__(self, path: Path) -> None:
         super().__init__(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
         self.pool.close()
-        self.pool = pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
-        self.fresh = pool.fresh
+        self.pool = _Pool(db_name=str(path), lock_timeout=LOCK_TIMEOUT)
 
 
 class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     """The stock recorder numbers events by implicit rowids, which a dump renumbers and a deleted tail reuses."""
 
+    datastore: LedgerDatastore
+
     def __init__(self, path: Path) -> None:
-        datastore = LedgerDatastore(path)
-        super().__init__(datastore, events_table_name="events")
-        self._fresh = datastore.fresh
+        super().__init__(LedgerDatastore(path), events_table_name="events")
         self.path = path
         self.engine, self.name, self.place = "SQLite", path.name, str(path)
         self._seals_seen = False
@@ -83,9 +86,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             cursor.execute("INSERT OR IGNORE INTO about VALUES (1, ?)", (ledger_id,))
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
-        self.datastore.close()
+        self.datastore.close()  # first: a reader that is at work then closes its own
+        self._close_idle()
 
     # -- write
 
@@ -348,11 +350,18 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             finally:
                 alone.sqlite_cursor.close()
                 self._idle.append(connection)
+                if self.datastore.pool.closed:
+                    self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _idle_connection(self) -> SQLiteConnection:
         with suppress(IndexError):  # asked first, another thread might take the last one in between
             return self._idle.pop()
-        return self._fresh()
+        return self.datastore.pool.fresh()
 
 
 def _require_unmoved(c: SQLiteCursor, loaded: Mapping[UUID, int], appended: Collection[UUID | str]) -> None:

@@ -16,6 +16,7 @@ from adapters.ledger import By
 from adapters.recalling import Recalling
 from adapters.review import Review
 from adapters.session_files import Report
+from adapters.session_history import session_envelopes
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
 from projections.scope import Reader
@@ -85,7 +86,7 @@ def test_everything_is_taken_in(workspace: Workspace, old: Path) -> None:
 
 def test_times_are_kept_as_when_it_was_said(workspace: Workspace, old: Path) -> None:
     taken(workspace, old)
-    said = [envelope.event for envelope in Sessions(workspace).envelopes("alpha")]
+    said = [envelope.event for envelope in session_envelopes(workspace.ledger, "alpha")]
     assert [str(getattr(event, "occurred_at", None)) for event in said if event.kind == "concept_clarified"] == [
         "2025-11-02 09:00:00+00:00",
         "None",

@@ -12,6 +12,7 @@ import pytest
 
 from adapters.ledger import By
 from adapters.session_files import Report, import_sessions
+from adapters.session_history import session_envelopes
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
 
@@ -50,7 +51,7 @@ def counts(report: Report) -> tuple[int, int, int, int]:
 
 
 def kinds(workspace: Workspace, session_id: str) -> list[str]:
-    return [envelope.event.kind for envelope in Sessions(workspace).envelopes(session_id)]
+    return [envelope.event.kind for envelope in session_envelopes(workspace.ledger, session_id)]
 
 
 def test_a_session_walks_through_the_phases_that_its_decisions_demand(workspace: Workspace, tmp_path: Path) -> None:
@@ -65,13 +66,13 @@ def test_a_session_walks_through_the_phases_that_its_decisions_demand(workspace:
         "concept_clarified",
     ]
     assert [decision.phase for decision in Sessions(workspace).get("s1").decisions] == ["F1", "F3", "F1"]
-    assert {envelope.actor for envelope in Sessions(workspace).envelopes("s1")} == {"tool:importer"}
+    assert {envelope.actor for envelope in session_envelopes(workspace.ledger, "s1")} == {"tool:importer"}
 
 
 def test_each_session_is_a_command_of_its_own_in_the_audit(workspace: Workspace, tmp_path: Path) -> None:
     taken(workspace, tmp_path, session("s1", concept("A")), session("s2", concept("B")))
     correlations = [
-        {envelope.correlation_id for envelope in Sessions(workspace).envelopes(one)} for one in ("s1", "s2")
+        {envelope.correlation_id for envelope in session_envelopes(workspace.ledger, one)} for one in ("s1", "s2")
     ]
     assert [len(one) for one in correlations] == [1, 1]
     assert correlations[0] != correlations[1]

@@ -64,6 +64,15 @@ def test_a_text_that_another_process_erases_is_not_read_again(backend: Backend, 
     assert found[0].erased
 
 
+def test_a_text_does_not_stay_in_memory_until_somebody_asks_again(ledger: Ledger) -> None:
+    append(ledger, ("session/a", PageTorn(page="page-1", text="Mario is ill")), ("session/b", entered()))
+    assert len(ledger.load("session/a")) == len(ledger.load("session/b")) == 1
+    assert "Mario" in str(ledger.streams._kept)
+    append(ledger, ("session/a", TextErased(record="page-1")))
+    assert "Mario" not in str(ledger.streams._kept)
+    assert stream_id("session/b") in ledger.streams._kept
+
+
 def test_a_ledger_that_was_set_back_is_read_anew(backend: Backend, ledger: Ledger) -> None:
     """As when its server is restored while this process runs: at the same versions there is something else."""
     for _ in range(3):

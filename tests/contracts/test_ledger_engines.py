@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+from eventsourcing.persistence import ConnectionPoolClosedError
 
 from adapters.ledger import Ledger
 from adapters.sqlite import LedgerRecorder
@@ -33,6 +34,24 @@ GENESIS = hashlib.sha256(b"tht ledger").digest()
 
 def positions(ledger: Ledger) -> list[int]:
     return [envelope.position for envelope in ledger.page(0)]
+
+
+def test_a_ledger_that_was_closed_is_read_no_more(tmp_path: Path) -> None:
+    """SQLite makes a file where none is: one that was moved away would be there again, empty."""
+    made = Sqlite(tmp_path)
+    ledger = made.create()
+    append(ledger, ("session/a", entered()))
+    recorder = ledger.recorder
+    assert isinstance(recorder, LedgerRecorder)
+    with recorder._reading() as reader:  # another thread's, at work while it is closed
+        ledger.close()
+        reader.execute("SELECT position FROM head")
+        assert reader.fetchone()[0] == 1
+    assert not recorder._idle
+    recorder.path.unlink()
+    with pytest.raises(ConnectionPoolClosedError):
+        recorder.head()
+    assert not recorder.path.exists()
 
 
 # -- several processes -------------------------------------------------------------------------------------------------

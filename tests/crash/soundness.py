@@ -11,6 +11,7 @@ from adapters.indexing import Indexing
 from adapters.ledger import By
 from adapters.recalling import Answer, Recalling
 from adapters.review import Review
+from adapters.session_history import session_envelopes
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, make_views, open_workspace
 from domain.memory import MemoryRecorded, NumberTaken, SourceAdded
@@ -149,6 +150,6 @@ def assert_index_follows(workspace: Workspace) -> None:
 
 def assert_seqs_count(workspace: Workspace, session_id: str, decisions: int) -> None:
     """The session's decisions are numbered 1 … n in the order of recording."""
-    events = [envelope.event for envelope in Sessions(workspace).envelopes(session_id)]
+    events = [envelope.event for envelope in session_envelopes(workspace.ledger, session_id)]
     seqs = [event.seq for event in events if isinstance(event, ConceptClarified)]
     assert seqs == list(range(1, decisions + 1))

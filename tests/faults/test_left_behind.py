@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from adapters import scratch
 from adapters.backup import write_backup
+from adapters.locks import alone
 from adapters.purging import Purging
 from adapters.scratch import scratch_folder, sweep
 from adapters.workspace import open_workspace
@@ -52,12 +59,47 @@ def test_the_next_one_made_there_removes_it(tmp_path: Path) -> None:
 
 
 def test_one_that_was_killed_before_it_had_its_lock_is_waited_for(tmp_path: Path) -> None:
-    young, old = tmp_path / ".tht-young", tmp_path / ".tht-old"
+    young, old = tmp_path / ".tht-scratch-00000001", tmp_path / ".tht-scratch-00000002"
     young.mkdir()
     old.mkdir()
-    os.utime(old, (time.time() - 3600, time.time() - 3600))
+    make_old(old)
     sweep(tmp_path)
     assert (young.exists(), old.exists()) == (True, False)
+
+
+@pytest.mark.parametrize("name", [".tht-home", ".tht-personal", ".tht-scratch-of-mine", ".tht-scratch-personal"])
+def test_what_a_person_keeps_beside_a_backup_stays(tmp_path: Path, name: str) -> None:
+    """A home in the folder of one's backups may be named alike."""
+    own = tmp_path / name
+    own.mkdir()
+    (own / "ledger.sqlite3").write_text("years of work")
+    make_old(own)
+    with scratch_folder(tmp_path):
+        assert (own / "ledger.sqlite3").read_text() == "years of work"
+
+
+def make_old(folder: Path) -> None:
+    os.utime(folder, (time.time() - 3600, time.time() - 3600))
+
+
+def test_one_that_is_swept_just_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept: list[Path] = []
+
+    @contextmanager
+    def too_late(path: Path) -> Iterator[None]:
+        with alone(path):
+            if not swept:
+                swept.append(path.parent)
+                shutil.rmtree(path.parent)
+            yield
+
+    monkeypatch.setattr(scratch, "alone", too_late)
+    with scratch_folder(tmp_path) as folder:
+        assert folder not in swept
+        (folder / "ledger.sqlite3").touch()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_backup_and_an_erasure_remove_it(tmp_path: Path) -> None:

@@ -371,5 +371,5 @@ def test_a_url_that_libpq_would_read_otherwise_is_refused_and_not_repeated(tmp_p
 
 
 def test_a_password_with_odd_signs_is_not_kept() -> None:
-    kept = without_password("postgresql://ada:s3#cr?et@db.example/tht?sslmode=require&password=s3cret")
+    kept = without_password("postgresql://ada:s3#cr?et@db.example/tht?sslmode=require&password=s3cret&%70assword=a")
     assert kept == "postgresql://ada@db.example/tht?sslmode=require"
