@@ -137,6 +137,8 @@ def test_the_vectors_of_what_was_found_have_length_one(index: VectorIndex) -> No
     found = index.search([1.0, 1.0, 0, 0], Within(), limit=1)
     assert index.vectors(found) == {"fact:a": pytest.approx((0.6, 0.8, 0.0, 0.0))}
     assert index.vectors([]) == {}
+    index.delete_refs(["fact:a"])  # by another process, between the two questions
+    assert index.vectors(found) == {}
 
 
 def test_a_kind_is_a_filter_before_there_are_others_while_there_are_and_after(index: VectorIndex) -> None:

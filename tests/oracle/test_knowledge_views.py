@@ -21,14 +21,13 @@ from hypothesis import strategies as st
 from adapters.fact_reading import FactReading, Moment
 from adapters.health import Health
 from adapters.recalling import Recalling
-from projections.fact_merges import MERGED
 from projections.recall.question import MODES
 from projections.scope import Reader
 from projections.tables.access import DOMAINS, GRANTS
 from projections.tables.beliefs import BELIEFS, MEMBERS, RUNS
 from projections.tables.conflicts import CONFLICTS
 from projections.tables.counters import RECALLS, SHOWN
-from projections.tables.facts import FACTS, ORIGINS
+from projections.tables.facts import FACTS, MERGED, ORIGINS
 from projections.tables.links import LINKS
 from projections.tables.notes import ITEMS, OBSERVATIONS, TEXTS
 from projections.tables.policies import HISTORY, POLICIES

@@ -9,9 +9,8 @@ import pytest
 
 from domain.event import Envelope, Event, iso_utc
 from domain.topic_events import FactMentioned, FactProposed, FactRestored, FactRetired, FactSuperseded
-from projections.fact_merges import MERGED
 from projections.facts import FactsView
-from projections.tables.facts import FACTS
+from projections.tables.facts import FACTS, MERGED
 from projections.view import ViewsFile
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
