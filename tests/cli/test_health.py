@@ -34,7 +34,7 @@ def test_status_has_the_form_that_programs_rely_on(bench: Bench) -> None:
     }
     assert told["chain_head"] == head["head"]
     for one in told["projections"]:
-        assert one["version"] == {"timeline": 4, "registry": 2, "facts": 2}.get(one["name"], 1)
+        assert one["version"] == {"timeline": 5, "registry": 2, "facts": 2}.get(one["name"], 1)
         assert (one["position"], one["lag"], one["parked"]) == (head["position"], 0, [])
         assert one["chain"] == head["head"]
     assert {"position", "lag", "coverage", "problem"} <= set(told["index"])

@@ -557,7 +557,7 @@ def test_doctor_names_what_to_mend_and_tells_no_secret(tht: Tht) -> None:
     assert "tht consolidate" in told["duplicates"]["mend"]
     assert leaked in told["secrets"]["what"]
     assert secret not in said.out
-    assert "1 conflicts" in told["conflicts"]["what"]
+    assert "1 conflict is open" in told["conflicts"]["what"]
     assert {"loops", "stale", "held policies"}.isdisjoint(told)
 
 
