@@ -51,8 +51,8 @@ class Purging:
 
     def _clean_scratch(self) -> None:
         folder = self.workspace.paths.folder
-        sweep(folder)
-        sweep(folder.parent)
+        if staying := [*sweep(folder), *sweep(folder.parent)]:
+            raise HomeNotWritable(f"{staying[0]} may hold a copy: of a backup that is being made, or one left behind")
 
     def _clean_views(self) -> None:
         """A view that has parked a stream did not see the erasure: then all of them are replayed at their next use."""

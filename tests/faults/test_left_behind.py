@@ -19,6 +19,7 @@ from adapters.locks import alone
 from adapters.purging import Purging
 from adapters.scratch import scratch_folder, sweep
 from adapters.workspace import open_workspace
+from domain.errors import HomeNotWritable
 from tests.crash.soundness import make_home
 
 HOLDS = """
@@ -111,3 +112,17 @@ def test_a_backup_and_an_erasure_remove_it(tmp_path: Path) -> None:
         there = [killed(workspace.paths.folder), killed(tmp_path / "home")]
         Purging(workspace).run()
         assert not [folder for folder in there if folder.exists()]
+
+
+def test_an_erasure_names_a_copy_that_somebody_is_making(tmp_path: Path) -> None:
+    make_home(tmp_path / "home")
+    with open_workspace(tmp_path / "home", "default") as workspace:
+        started, used = holder(tmp_path / "home")
+        try:
+            with pytest.raises(HomeNotWritable, match=used.name):
+                Purging(workspace).run()
+        finally:
+            started.kill()
+            started.communicate()
+        Purging(workspace).run()
+        assert not used.exists()
