@@ -194,10 +194,7 @@ def opposite_words(pair: Pair) -> Relation | None:
     if len(difference.existing) != 1 or len(difference.candidate) != 1:
         return None
     left, right = difference.existing[0], difference.candidate[0]
-    action = (left.stem, right.stem) in ACTION_OPPOSITES or (
-        left.key,
-        right.key,
-    ) in ACTION_OPPOSITES
+    action = (left.stem, right.stem) in ACTION_OPPOSITES or (left.key, right.key) in ACTION_OPPOSITES
     if not (action or (left.stem, right.stem) in QUALITY_OPPOSITES or _negative_form(left.key, right.key)):
         return None
     if difference.in_the_subject and not action:

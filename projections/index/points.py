@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha1
 from uuid import NAMESPACE_URL, uuid5
 
 from projections.index.port import Embedder, Point
@@ -13,15 +12,8 @@ POINTS = uuid5(NAMESPACE_URL, "tht:point")
 
 
 def point_id(ref: str, chunk: int) -> str:
-    """The same chunk of the same record is always the same point, so writing twice is writing once.
-
-    What `str(uuid5(POINTS, f"{ref}#{chunk}"))` gives, in a third of its time: a rebuild makes one a point.
-    """
-    digest = bytearray(sha1(POINTS.bytes + f"{ref}#{chunk}".encode(), usedforsecurity=False).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x50  # version 5
-    digest[8] = digest[8] & 0x3F | 0x80  # variant of RFC 4122
-    told = digest.hex()
-    return f"{told[:8]}-{told[8:12]}-{told[12:16]}-{told[16:20]}-{told[20:]}"
+    """The same chunk of the same record is always the same point, so writing twice is writing once."""
+    return str(uuid5(POINTS, f"{ref}#{chunk}"))
 
 
 def points_of(records: Sequence[Held], embedder: Embedder) -> list[Point]:
