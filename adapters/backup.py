@@ -30,7 +30,7 @@ from adapters.scratch import scratch_folder
 from adapters.sqlite import LedgerRecorder, copy_database
 from adapters.sqlite_errors import translated
 from adapters.workspace import Workspace
-from domain.errors import HomeNotWritable, LedgerDamaged, Refused
+from domain.errors import AlreadyThere, HomeNotWritable, LedgerDamaged, Refused
 from domain.event import iso_utc
 from domain.text import canonical_json
 
@@ -74,8 +74,10 @@ class Unpacked:
 def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda done, total: None) -> Manifest:
     """Write the backup in one step, its owner's only, while others may go on writing to the ledger.
 
-    LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made.
+    LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made. AlreadyThere when
+    `path` holds anything but an older backup of this history.
     """
+    _require_superseded(workspace, path)
     with scratch_folder(refuse_homes(path).absolute().parent) as folder:
         copy = folder / LEDGER
         copy_ledger(workspace, copy, progress)
@@ -101,6 +103,23 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
             with copy.open("rb") as source, archive.open(_member(LEDGER), "w", force_zip64=True) as target:
                 shutil.copyfileobj(source, target, CHUNK)
     return manifest
+
+
+def _require_superseded(workspace: Workspace, path: Path) -> None:
+    """A file is replaced by a backup only if the backup will hold all that the file does."""
+    if not path.is_file():
+        return
+    other = "name another file for this backup, or remove that one"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            held = _manifest(archive.read(_members(archive)[MANIFEST]))
+    except (Refused, zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise AlreadyThere(f"{path} is there already, and is no backup of tht", other) from error
+    if (
+        held.ledger_id != workspace.ledger.recorder.ledger_id()
+        or workspace.ledger.chain_at(held.position) != held.chain
+    ):
+        raise AlreadyThere(f"{path} is the backup of another history, or of more than this ledger has", other)
 
 
 def copy_ledger(workspace: Workspace, target: Path, progress: Progress) -> None:

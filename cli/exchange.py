@@ -80,7 +80,10 @@ def export_command(run: Run, file: str, until: int | None) -> None:
 @common
 @pass_run
 def backup_command(run: Run, file: Path) -> None:
-    """Copy ledger and settings into one file, readable by its owner only. Others may go on writing meanwhile."""
+    """Copy ledger and settings into one file, readable by its owner only. Others may go on writing meanwhile.
+
+    A file that is there is replaced only when it is an older backup of the same ledger.
+    """
     with run.opened() as workspace, progress(run, "copying") as move:
         run.require_keeper(workspace, "a backup")
         manifest = write_backup(workspace, file, move)

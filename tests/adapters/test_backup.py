@@ -25,7 +25,16 @@ from adapters.restore import restore_backup
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace, open_workspace
-from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, LongerHistory, NoHome, OtherHistory, Refused
+from domain.errors import (
+    AlreadyThere,
+    HomeNotWritable,
+    InvalidInput,
+    LedgerDamaged,
+    LongerHistory,
+    NoHome,
+    OtherHistory,
+    Refused,
+)
 from domain.session import NewDecision
 from domain.text import canonical_json
 
@@ -149,6 +158,27 @@ def test_a_longer_history_is_never_replaced(one: Workspace, home: Path, tmp_path
     with pytest.raises(LongerHistory, match="goes on to position"):
         restore_backup(tmp_path / "b.zip", home / "one")
     assert state(home, "one") == before
+
+
+def test_a_backup_takes_the_place_of_an_older_one_and_of_nothing_else(
+    one: Workspace, home: Path, tmp_path: Path
+) -> None:
+    """S-50, the other way round: what a file holds and the new backup does not is never lost."""
+    nightly, later, novel = tmp_path / "nightly.zip", tmp_path / "later.zip", tmp_path / "novel.txt"
+    write_backup(one, nightly)
+    shutil.copytree(home / "one", home / "elder")
+    work(one, "s2")
+    assert write_backup(one, nightly).position == one.ledger.head().position
+    write_backup(one, later)
+    novel.write_text("Call me Ishmael.")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
+        other.writestr("chapter-1.txt", "Call me Ishmael.")
+    with create_workspace(home, "two") as two, open_workspace(home, "elder") as elder:
+        for workspace, path in ((two, nightly), (elder, later), (one, novel), (one, tmp_path / "other.zip")):
+            before = path.read_bytes()
+            with pytest.raises(AlreadyThere, match=path.name):
+                write_backup(workspace, path)
+            assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("sessions", [1, 3])

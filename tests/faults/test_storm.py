@@ -1,13 +1,11 @@
 """Writers, projectors, rebuilders, readers and the database's own processes killed at random: a bounded storm.
 
-Seeded: the same rounds every time, as far as the machine's timing allows. 12 rounds here, 300 in the long form
-(`make test-long`), or as many as FAULT_ROUNDS says.
+Seeded: the same rounds every time, as far as the machine's timing allows. How many: tests/faults/rounds.py.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import time
@@ -33,11 +31,11 @@ from tests.crash.soundness import (
     promote_all,
 )
 from tests.faults import workers
+from tests.faults.rounds import OF_PROCESSES
 from tests.postgres import cut_connections, kill_a_backend, new_database
 
 pytestmark = pytest.mark.posix
-LONG = bool(os.environ.get("CRASH_EVERY_STEP"))
-ROUNDS = int(os.environ.get("FAULT_ROUNDS") or (300 if LONG else 12)) // 2  # on each engine
+
 A_HOME = 25  # rounds to a home: each check replays all of it
 
 
@@ -96,7 +94,7 @@ def weathered(make: Callable[[int], Path], folder: Path, disturb: Callable[[rand
     """All rounds; how many promises were kept."""
     kept = 0
     home = folder
-    for turn in range(ROUNDS):
+    for turn in range(OF_PROCESSES):
         chance = random.Random(turn)
         if turn % A_HOME == 0:
             home = make(turn)
@@ -119,7 +117,7 @@ def test_on_a_file(tmp_path: Path) -> None:
         folder.mkdir()
         return prepared(folder)
 
-    assert weathered(make, tmp_path, lambda chance: None) > ROUNDS
+    assert weathered(make, tmp_path, lambda chance: None) > OF_PROCESSES
 
 
 def test_on_a_server_whose_connections_and_processes_are_killed_too(tmp_path: Path, postgres: str) -> None:
@@ -145,5 +143,5 @@ def test_on_a_server_whose_connections_and_processes_are_killed_too(tmp_path: Pa
             else:
                 cut.append(cut_connections(urls[-1]))
 
-        assert weathered(make, tmp_path, disturb) > ROUNDS
-        assert ROUNDS < 6 or (any(killed) and any(cut))
+        assert weathered(make, tmp_path, disturb) > OF_PROCESSES
+        assert OF_PROCESSES < 6 or (any(killed) and any(cut))
