@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from adapters.chain import GENESIS, PAGE, Link, next_link
@@ -17,7 +18,7 @@ def batches_of(source: Recorder, after: int = 0, progress: Progress = lambda don
     """All that a ledger has above a position, page by page, checked against its chain. LedgerDamaged."""
     end = source.head()[0]
     chain = source.chain_at(after) if after else GENESIS
-    keys = [one for one in source.keys(end) if after < one[1] and one[2] <= end]
+    keys = deque(sorted((one for one in source.keys(end) if after < one[1] and one[2] <= end), key=lambda one: one[1]))
     mapper = EnvelopeMapper()
     while page := source.select_links(after + 1, PAGE, end):
         for link in page:
@@ -25,7 +26,10 @@ def batches_of(source: Recorder, after: int = 0, progress: Progress = lambda don
                 raise LedgerDamaged(f"the chain is broken at position {link.notification.id}")
             chain = link.chain
         last = page[-1].notification.id
-        yield [_told(link, mapper) for link in page], [one for one in keys if after < one[1] <= last]
+        taken = []
+        while keys and keys[0][1] <= last:
+            taken.append(keys.popleft())
+        yield [_told(link, mapper) for link in page], taken
         after = last
         progress(after, end)
 

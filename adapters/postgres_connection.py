@@ -31,7 +31,7 @@ PATIENCE = 30.0  # seconds to find a server again that has answered before
 LONGEST_PAUSE = 2.0  # seconds between two tries, after doubling from FIRST_PAUSE
 FIRST_PAUSE = 0.05
 STILL = 60  # seconds after which a writer that stands still, as a process that was stopped, has the lock no more
-CONNECTIONS = 4  # at most, a process; one is kept open
+CONNECTIONS = 4  # at most, for a ledger that is open; one is kept
 
 T = TypeVar("T")
 
@@ -172,13 +172,12 @@ class Connections:
         while True:
             try:
                 status = self.read("SELECT pg_xact_status(%s::text::xid8)", (transaction,))[0][0]
-                if status != "in progress":
-                    return status == "committed" and is_there()
             except LedgerUnavailable as error:
-                raise LedgerUnavailable(
-                    f"the connection was lost while the command was being recorded, and {error.message}",
-                    "it may have been recorded: look with tht ledger log, or give the same --idempotency-key again",
-                ) from error
+                raise _unsettled(error.message) from error
+            if status is None:
+                raise _unsettled(f"{self.place} does not know any more what became of it")
+            if status != "in progress":
+                return status == "committed" and is_there()
             tries.pause(None, self.place)
 
     @contextmanager
@@ -219,6 +218,13 @@ class Connections:
         return failure if isinstance(error.__cause__, PoolTimeout) and isinstance(failure, Exception) else error
 
 
+def _unsettled(why: str) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"the connection was lost while the command was being recorded, and {why}",
+        "it may have been recorded: look with tht ledger log, or give the same --idempotency-key again",
+    )
+
+
 class Pinned:
     """Reads in one transaction that stays open."""
 
@@ -237,13 +243,18 @@ class _Lost(Exception):
 
 
 class _Tries:
-    """Pauses that double, until there has been enough patience."""
+    """Pauses that double, until there has been enough patience, which is counted from the first failure on: a writer
+    may have waited for the others, or been stopped, for longer than that."""
 
     def __init__(self, patience: float) -> None:
-        self._until, self._next = time.monotonic() + patience, FIRST_PAUSE
+        self._patience, self._next = patience, FIRST_PAUSE
+        self._until: float | None = None
 
     def pause(self, error: Exception | None, place: str) -> None:
-        left = self._until - time.monotonic()
+        now = time.monotonic()
+        if self._until is None:
+            self._until = now + self._patience
+        left = self._until - now
         if left <= 0:
             if error is None:
                 raise LedgerUnavailable(f"{place}: a transaction that was cut off is still not settled")
@@ -278,7 +289,7 @@ class Listening(Waiting):
                 time.sleep(max(0.0, seconds - (time.monotonic() - begun)))
 
     def _listening(self) -> Connection[Any]:
-        """The connection for NOTIFY. One that is new is waited on only from the next look at the head on."""
+        """The connection for NOTIFY. What was told before it was there is found by the next look at the head."""
         if self._ears is None:
             self._ears = psycopg.connect(self._url, autocommit=True, **SETTINGS)
             set_up(self._ears)

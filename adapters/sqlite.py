@@ -152,8 +152,11 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     def insert_chained(self, links: Sequence[Link], keys: Sequence[tuple[str, int, int]]) -> None:
         with translated(self.path), self.datastore.transaction(commit=True) as cursor:
-            tail = links[-1]
-            cursor.execute("UPDATE head SET position = ?, chain = ?", (tail.notification.id, tail.chain))
+            before, tail = links[0].notification.id - 1, links[-1]
+            claim = "UPDATE head SET position = ?, chain = ? WHERE position = ? RETURNING 1"
+            cursor.execute(claim, (tail.notification.id, tail.chain, before))
+            if cursor.fetchone() is None:
+                raise IntegrityError(f"the ledger does not end at position {before}")
             cursor.executemany("INSERT INTO idempotency VALUES (?, ?, ?)", keys)
             cursor.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", [row_of(link) for link in links])
             self._keep_seals(cursor, ((link.notification.id, link.notification, link.erases) for link in links))

@@ -226,5 +226,5 @@ def load_of(active: Sequence[PolicyRow], budget: int) -> Load:
 
 def _policy(row: sqlite3.Row) -> PolicyRow:
     derived = tuple(json.loads(row["derived_from"]))
-    held = {name: row[name] for name in row.keys() if name not in ("derived_from", "self_reviewed")}  # noqa: SIM118
+    held = {name: row[name] for name in row.keys() if name not in ("derived_from", "self_reviewed")}  # noqa: SIM118  a Row
     return PolicyRow(**held, derived_from=derived, self_reviewed=bool(row["self_reviewed"]))

@@ -6,8 +6,9 @@ import hashlib
 import json
 
 import pytest
-from eventsourcing.persistence import StoredEvent
+from eventsourcing.persistence import IntegrityError, Notification, StoredEvent
 
+from adapters.chain import Link
 from adapters.ledger import Ledger
 from domain.errors import LedgerDamaged
 from projections.loop import Broken
@@ -79,6 +80,22 @@ def test_a_page_that_begins_after_the_change_is_refused_too_where_the_hash_is_go
     backend.tamper("DELETE FROM events WHERE position = 2")
     with pytest.raises(LedgerDamaged, match="position 3"):
         ledger.read(2)
+
+
+@pytest.mark.parametrize("away", [-1, 1], ids=["before the end", "beyond the end"])
+def test_what_comes_from_elsewhere_begins_where_the_ledger_ends(ledger: Ledger, away: int) -> None:
+    append(ledger, ("session/a", opened("a")))
+    before = ledger.head()
+    (link,) = ledger.links()
+    stored = link.notification
+    moved = Notification(
+        originator_id=stored.originator_id, originator_version=2, topic=stored.topic, state=stored.state, id=2 + away
+    )
+    with pytest.raises(IntegrityError):
+        ledger.recorder.insert_chained([Link(moved, link.chain)], [])
+    assert ledger.head() == before
+    assert list(ledger.find_damage()) == []
+    assert append(ledger, ("session/a", entered())).position == 2
 
 
 def test_a_cut_tail_is_found(backend: Backend, ledger: Ledger) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from adapters import recorder
 from adapters.curation import Curation
 from adapters.following import Following
 from adapters.health import Health
@@ -105,6 +109,39 @@ def test_a_follower_is_woken_and_does_not_depend_on_it(node: Node, monkeypatch: 
         stop.set()
         follower.join(30)
     assert not follower.is_alive()
+
+
+def test_whoever_waits_is_woken_at_once(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a look every 0.2 s nobody could tell."""
+    monkeypatch.setattr(recorder, "POLL", 60.0)
+    one, other = node("one"), node("other")
+    with other.ledger.recorder.waiting() as waiting, ThreadPoolExecutor(1) as threads:
+        for number in range(1, 4):
+            waited = threads.submit(waiting.wait, number - 1, 60.0)
+            time.sleep(0.3)  # it listens by now, or finds the event there
+            begun = time.monotonic()
+            Sessions(one).open(f"s{number}", "how many?", CODER)
+            assert waited.result(60)
+            assert time.monotonic() - begun < 20
+
+
+def test_a_new_node_may_start_from_a_copy_of_anothers_views(node: Node, tmp_path: Path) -> None:
+    """Instead of replaying everything (ADR 24): it goes on from where the copy stands."""
+    one, other = node("one"), node("other")
+    open_session(one, "s1", ["ablation", "cardioversion"])
+    promote_all(one, "s1")
+    one.caught_up()
+    reached = one.ledger.head().position
+    other.close()
+    with closing(sqlite3.connect(one.paths.views)) as source, closing(sqlite3.connect(other.paths.views)) as copy:
+        source.backup(copy)
+    open_session(one, "s2", ["recurrence"])
+    with open_workspace(tmp_path / "other", "default") as started:
+        standing = {started.file.standing(view).position for view in started.file.views}
+        assert standing == {reached}
+        assert_sound(started)
+        assert promote_all(started, "s2") == ["mem-0003"]
+    assert_sound(one)
 
 
 def write_bursts(home: Path, writer: int, turn: int) -> int:
