@@ -10,6 +10,8 @@ WORKERS ?= 4
 
 # Where the sets of questions lie that recall is measured on
 BENCH_DATA ?= ../shared/data
+# The largest workspace whose costs are measured, in events
+BENCH_MOST ?= 1000000
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -41,13 +43,14 @@ format: $(VENV)/.test  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## measure quality and speed into build/*.json: most of an hour; BENCH_DATA=FOLDER of question sets
+bench: $(VENV)/.test  ## measure quality, speed and growth into build/*.json and build/bench.md: more than an hour
 	@mkdir -p build
 	$(BIN)/python tests/benchmarks/recall.py --data $(BENCH_DATA) --json build/recall.json
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json
 	$(BIN)/python tests/benchmarks/upkeep.py --json build/upkeep.json
 	$(BIN)/python tests/benchmarks/serving.py > build/serving.json
-	$(BIN)/python tests/benchmarks/scale.py --json build/scale.json && $(BIN)/python tests/benchmarks/page.py build > build/bench.md
+	$(BIN)/python tests/benchmarks/scale.py --json build/scale.json --most $(BENCH_MOST)
+	$(BIN)/python tests/benchmarks/page.py build
 
 clean:  ## remove all that make made, the .venv too
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

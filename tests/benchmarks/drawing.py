@@ -1,16 +1,17 @@
-"""A line plot as inline SVG, both axes by tens: for a Markdown page that needs nothing else to be read."""
+"""Plots as SVG files, which a Markdown page shows: lines with both axes by tens, and bars from 0 to 1."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 760, 340
-LEFT, RIGHT, TOP, BOTTOM = 70, 250, 40, 50
-COLOURS = ("#1b6ca8", "#b5472f", "#3d7a3d", "#7a4c99", "#8a6d1d")  # each at least 4.5 : 1 on white
-DASHES = ("", "6 3", "2 3", "9 3 2 3", "1 4")  # so that no line is told by its colour alone
+WIDTH, HEIGHT = 880, 340
+LEFT, RIGHT, TOP, BOTTOM = 70, 370, 40, 50
+BAR, GAP, WIDE = 16, 14, 420  # height of a bar, room above a group, width of the bar of 1
+COLOURS = ("#1b6ca8", "#b5472f", "#3d7a3d", "#7a4c99", "#8a6d1d", "#55606e")  # each at least 4.5 : 1 on white
+DASHES = ("", "6 3", "2 3", "9 3 2 3", "1 4", "12 2")  # so that no line is told by its colour alone
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,34 @@ class Line:
 
 
 def plot(title: str, x_name: str, lines: Sequence[Line]) -> str:
-    """The SVG element, on one line a shape: Markdown ends an element at an empty line."""
+    """Lines over a common x, both axes by tens. A whole SVG document."""
     xs = _decades([x for line in lines for x, _ in line.points])
     ys = _decades([y for line in lines for _, y in line.points])
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
     shapes = [*_axes(xs, ys, title, x_name), *(_drawn(number, one, xs, ys) for number, one in enumerate(lines))]
-    return "\n".join(
-        [f'{head}aria-label="{escape(title)}" font-family="sans-serif" font-size="12">', *shapes, "</svg>"]
-    )
+    return _document(title, HEIGHT, shapes)
+
+
+def bars(title: str, groups: Mapping[str, Mapping[str, float]]) -> str:
+    """Values from 0 to 1 by group and name, each with its figure beside it. A whole SVG document."""
+    names = list(dict.fromkeys(name for group in groups.values() for name in group))
+    shapes, y = [f'<text x="14" y="20" font-weight="bold">{escape(title)}</text>'], 30
+    for group, values in groups.items():
+        y += GAP
+        shapes.append(f'<text x="14" y="{y + 12}">{escape(group)}</text>')
+        for name, value in values.items():
+            colour = COLOURS[names.index(name) % len(COLOURS)]
+            shapes.append(f'<text x="{LEFT + 130}" y="{y + 12}" text-anchor="end">{escape(name)}</text>')
+            wide = f'width="{value * WIDE:.1f}" height="{BAR - 3}"'
+            shapes.append(f'<rect x="{LEFT + 138}" y="{y + 1}" {wide} fill="{colour}"/>')
+            shapes.append(f'<text x="{LEFT + 146 + value * WIDE:.1f}" y="{y + 12}">{value:.3f}</text>')
+            y += BAR
+    return _document(title, y + GAP, [f'<rect width="{WIDTH}" height="{y + GAP}" fill="#fff"/>', *shapes])
+
+
+def _document(title: str, height: int, shapes: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+    said = f'role="img" aria-label="{escape(title)}" font-family="sans-serif" font-size="12">'
+    return "\n".join([head + said, *shapes, "</svg>"]) + "\n"
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:

@@ -1,11 +1,12 @@
-"""One Markdown page of all that was measured: every build/*.json as tables, and the plots of scale.
+"""One Markdown page of all that was measured: every build/*.json as tables, with plots of recall, speed and scale.
 
-python tests/benchmarks/page.py build > build/bench.md
+python tests/benchmarks/page.py build writes bench.md and its bench-*.svg there
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,21 +15,56 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks import scale
+from tests.benchmarks.drawing import Line, bars, plot
 
 Row = Mapping[str, Any]
 
 
-def page(folder: Path) -> str:
-    """The files by name; one that is no JSON raises, as a page with a hole would not tell."""
+def write_page(folder: Path) -> Path:
+    """Reads the files by name, writes the page and its plots. One that is no JSON raises: a page with a hole would not
+    tell."""
     parts = ["# What was measured", "", "Each figure is of one run on one machine; ratios within a run hold elsewhere."]
     for path in sorted(folder.glob("*.json")):
         found = json.loads(path.read_text("utf-8"))
-        parts.append("")
-        if path.name == "scale.json":
-            parts.append(scale.page([scale.Size(**row) for row in found["rows"]]).replace("# ", "## ", 1))
-        else:
-            parts += [f"## {path.stem}", "", *tables("", found)]
-    return "\n".join(parts).rstrip() + "\n"
+        parts += ["", f"## {path.stem}", ""]
+        for title, svg in PLOTS.get(path.name, lambda _: ())(found):
+            image = folder / f"bench-{re.sub('[^a-z0-9]+', '-', title.lower())}.svg"
+            image.write_text(svg, encoding="utf-8")
+            parts += [f"![{title}]({image.name})", ""]
+        parts += scale.table(scale_rows(found)) if path.name == "scale.json" else tables("", found)
+    page = folder / "bench.md"
+    page.write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
+    return page
+
+
+def scale_rows(found: Any) -> list[scale.Size]:
+    return [scale.Size(**row) for row in found["rows"]]
+
+
+def recall_plot(found: Any) -> Iterator[tuple[str, str]]:
+    groups = {
+        name: {mode: one["mrr"] for mode, one in modes.items() if isinstance(one, Mapping) and "mrr" in one}
+        for name, modes in found["sets"].items()
+    }
+    yield "Mean reciprocal rank", bars("Mean reciprocal rank by question set and mode", groups)
+
+
+def speed_plot(found: Any) -> Iterator[tuple[str, str]]:
+    """The medians of what was measured at several sizes."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in found["rows"]:
+        if row["unit"] == "ms" and row["what"].endswith(", p50"):
+            points.setdefault(row["what"].removesuffix(", p50"), []).append((row["n"], row["value"]))
+    lines = [Line(name, tuple(of)) for name, of in points.items() if len(of) > 1]
+    if lines:
+        yield "Milliseconds by facts", plot("Milliseconds, p50", "facts in the workspace", lines)
+
+
+PLOTS = {
+    "recall.json": recall_plot,
+    "scale.json": lambda found: scale.plots(scale_rows(found)),
+    "speed.json": speed_plot,
+}
 
 
 def tables(name: str, value: Any) -> Iterator[str]:
@@ -73,4 +109,4 @@ def cell(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(Path(sys.argv[1])))
+    print(write_page(Path(sys.argv[1])))

@@ -1,10 +1,10 @@
 """What one event costs as a workspace grows: appended, projected, rebuilt; and one search and one preamble in it.
 
-    python tests/benchmarks/scale.py [--most 1000000] [--json OUT] [--markdown PAGE] [--quick]
+    python tests/benchmarks/scale.py [--most 1000000] [--json OUT] [--quick]
 
 From 10³ events to `--most`, by tens; `--quick` stops at 10⁴. Not a test: nothing fails here. Times are of the process's
 CPU, so that what else the machine does does not count, but for the append that waits for the disk. Every figure is of
-one run on one machine; what holds elsewhere is the shape of a line, flat or rising, and that is what the page draws.
+one run on one machine; what holds elsewhere is the shape of a line, flat or rising, and that is what page.py draws.
 """
 
 from __future__ import annotations
@@ -162,18 +162,15 @@ def table(rows: Sequence[Size]) -> Iterator[str]:
         yield f"| {meaning} | {' | '.join(f'{getattr(row, name):,.1f}' for row in rows)} |"
 
 
-def page(rows: Sequence[Size]) -> str:
-    def lines(unit: str) -> list[Line]:
+def plots(rows: Sequence[Size]) -> Iterator[tuple[str, str]]:
+    """Title and SVG: what an event costs, and what an answer costs, by the number of events."""
+    for unit, title in (("_us", "Microseconds an event"), ("_ms", "Milliseconds an answer")):
         names = [one.name for one in fields(Size) if one.name.endswith(unit)]
-        return [
+        lines = [
             Line(MEANING[name].rpartition(",")[0], tuple((row.events, getattr(row, name)) for row in rows))
             for name in names
         ]
-
-    parts = ["# Cost as a workspace grows", "", *table(rows), ""]
-    for unit, title in (("_us", "microseconds an event"), ("_ms", "milliseconds an answer")):
-        parts += [plot(title, "events in the workspace", lines(unit)), ""]
-    return "\n".join(parts)
+        yield title, plot(title, "events in the workspace", lines)
 
 
 def main() -> None:
@@ -181,7 +178,6 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=100_000, help="the largest number of events")
     parser.add_argument("--quick", action="store_true", help="stop at 10,000")
     parser.add_argument("--json", type=Path, help="where to write the figures")
-    parser.add_argument("--markdown", type=Path, help="where to write the page with its plots")
     options = parser.parse_args()
     for name in [name for name in os.environ if name.startswith("THT_")]:
         del os.environ[name]  # what is measured is what is configured here
@@ -191,10 +187,9 @@ def main() -> None:
             rows.append(measured(Path(folder), size))
         print(f"{size:,} events measured", file=sys.stderr, flush=True)
     print("\n".join(table(rows)))
-    for path, content in ((options.json, as_json(rows)), (options.markdown, page(rows))):
-        if path:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(as_json(rows), encoding="utf-8")
 
 
 def as_json(rows: Sequence[Size]) -> str:
