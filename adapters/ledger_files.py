@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adapters.chain import GENESIS, Link, next_link
 from adapters.files import refuse_homes, written_in_one_step
 from adapters.ledger import Ledger
+from adapters.ledger_batches import require_end
 from adapters.mapper import EnvelopeMapper, seal_for
 from adapters.sealing import Seal, SealedNotification, seal_of
 from domain.erasure import TextErased
@@ -77,15 +78,16 @@ def export_lines(ledger: Ledger, until: int | None = None) -> Iterator[str]:
     """
     head = _end_of_export(ledger, until)
     yield _line({"format": FORMAT, "version": VERSION, "position": head.position, "chain": head.chain})
-    chain = GENESIS
+    position, chain = 0, GENESIS
     for link in ledger.links():
         event = link.notification
         if event.id > head.position:
-            return
+            break
         if next_link(chain, event) != link.chain:
             raise LedgerDamaged(f"the chain is broken at position {event.id}: it is not what was recorded")
-        chain = link.chain
+        position, chain = event.id, link.chain
         yield _event_line(link)
+    require_end(position, chain, head.position, bytes.fromhex(head.chain))
 
 
 def export_ledger(

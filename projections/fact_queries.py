@@ -128,7 +128,9 @@ class Wanted:
         return " AND ".join(texts) or "1", values
 
 
-_LIVE = "status = 'live' AND held_from <= ? AND (valid_until IS NULL OR valid_until > ?)"
+# Of now. A fact that says nothing of when it began holds from its recording on, whatever the clock said there: those of
+# two machines differ.
+_LIVE = "status = 'live' AND (held_from <= ? OR held_from = recorded_at) AND (valid_until IS NULL OR valid_until > ?)"
 _HELD = (
     "status IN ('live', 'superseded', 'retired') AND held_from <= ? AND (valid_until IS NULL OR valid_until > ?)"
     " AND (status <> 'superseded' OR held_until > ?)"

@@ -277,6 +277,12 @@ def position_at(db: sqlite3.Connection, at: str) -> int:
 
     Where the clock went back, nothing of what was recorded later than the time shows through.
     """
-    later = db.execute(f"SELECT min(position) FROM {EVENTS} WHERE at > ?", (at,)).fetchone()[0]
+    later = first_after(db, at)
     last = db.execute(f"SELECT max(position) FROM {EVENTS}").fetchone()[0]
-    return int(later) - 1 if later is not None else int(last or 0)
+    return later[0] - 1 if later else int(last or 0)
+
+
+def first_after(db: sqlite3.Connection, at: str) -> tuple[int, str] | None:
+    """Position and time of the first event that is later than a time (ISO 8601, UTC, microseconds)."""
+    row = db.execute(f"SELECT position, at FROM {EVENTS} WHERE at > ? ORDER BY position LIMIT 1", (at,)).fetchone()
+    return (int(row[0]), str(row[1])) if row else None

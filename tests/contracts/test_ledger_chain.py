@@ -10,6 +10,8 @@ from eventsourcing.persistence import IntegrityError, Notification, StoredEvent
 
 from adapters.chain import Link
 from adapters.ledger import Ledger
+from adapters.ledger_batches import batches_of
+from adapters.ledger_files import export_lines
 from domain.errors import LedgerDamaged
 from projections.loop import Broken
 from tests.contracts.ledgers import (
@@ -80,6 +82,21 @@ def test_a_page_that_begins_after_the_change_is_refused_too_where_the_hash_is_go
     backend.tamper("DELETE FROM events WHERE position = 2")
     with pytest.raises(LedgerDamaged, match="position 3"):
         ledger.read(2)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM events WHERE position = 3", "UPDATE head SET position = 2", "UPDATE head SET position = 0"],
+)
+def test_less_than_was_recorded_is_neither_exported_nor_copied_as_if_it_were_all(
+    backend: Backend, ledger: Ledger, statement: str
+) -> None:
+    append(ledger, ("session/a", opened("a")), ("session/b", opened("b")), ("session/c", opened("c")))
+    assert len(list(export_lines(ledger))) == 4
+    backend.tamper(statement)
+    for taken in (export_lines(ledger), batches_of(ledger.recorder)):
+        with pytest.raises(LedgerDamaged, match="the recorded head is"):
+            list(taken)
 
 
 @pytest.mark.parametrize("away", [-1, 1], ids=["before the end", "beyond the end"])

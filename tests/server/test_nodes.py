@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -16,16 +17,22 @@ import pytest
 
 from adapters import recorder
 from adapters.curation import Curation
+from adapters.doctor import Doctor
+from adapters.fact_reading import FactReading
+from adapters.facts import Facts
 from adapters.following import Following
 from adapters.health import Health
 from adapters.ledger import By
 from adapters.postgres_connection import CONNECTIONS
+from adapters.recalling import Recalling
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, open_workspace
 from domain.errors import LedgerUnavailable, OtherHistory
+from domain.propose import NewFact
 from projections import registry
 from projections.loop import remove_database
+from projections.scope import Reader
 from tests.concurrency.together import together
 from tests.contracts.ledgers import append, entered
 from tests.crash.soundness import ADA, BEA, CODER, assert_goes_on, assert_sound, open_session, promote_all, told
@@ -123,6 +130,31 @@ def test_whoever_waits_is_woken_at_once(node: Node, monkeypatch: pytest.MonkeyPa
             Sessions(one).open(f"s{number}", "how many?", CODER)
             assert waited.result(60)
             assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=5), timedelta(days=400)])
+def test_what_a_node_with_a_fast_clock_says_holds_on_the_others_at_once(
+    node: Node, tmp_path: Path, ahead: timedelta
+) -> None:
+    """And what it supersedes is gone there: order is by position. What somebody says of a time is by the clock."""
+    node("one").close()
+    slow = node("other")
+    with open_workspace(tmp_path / "one", "default", lambda: datetime.now(UTC) + ahead) as fast:
+        held, _ = Facts(slow).propose("ops", NewFact("The pump pressure is 4 bar", "pump", CODER.actor), CODER)
+        new = NewFact("The pump pressure is 5 bar", "pump", CODER.actor)
+        told, _ = Facts(fast).propose("ops", new, CODER, on_conflict="supersede")
+        later = datetime.now(UTC) + timedelta(days=800)
+        Facts(fast).propose("ops", NewFact("The valve is new", "valve", CODER.actor, valid_from=later), CODER)
+    for workspace in (slow, node("one")):
+        workspace.caught_up()
+        listed = FactReading(workspace, Reader(ADA.actor)).list()
+        assert [row.id for row in listed.facts] == [told.fact_id] != [held.fact_id]
+        answer = Recalling(workspace, Reader(ADA.actor)).search("pump pressure valve", ADA, mode="keyword")
+        assert [hit.id for hit in answer.hits] == [told.fact_id]
+    Facts(slow).propose("ops", NewFact("The room is cold", "room", CODER.actor), CODER)
+    slow.caught_up()
+    checks = {one.name: one for one in Doctor(slow, os.environ, Reader(ADA.actor)).checks()}
+    assert (checks["clock"].state, "the event at position" in checks["clock"].what) == ("warn", True)
 
 
 def test_a_new_node_may_start_from_a_copy_of_anothers_views(node: Node, tmp_path: Path) -> None:
