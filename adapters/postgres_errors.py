@@ -22,7 +22,7 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        refuse_moved(error)
+        refuse_moved(error, _first_line(error))
         raise
     except ThtError:
         raise
@@ -71,3 +71,9 @@ def explain(error: Exception, place: str) -> Unavailable:
 def _cause(error: Exception) -> BaseException:
     """What psycopg said, below what the library has made of it."""
     return error.__cause__ if isinstance(error, PersistenceError) and error.__cause__ else error
+
+
+def _first_line(error: IntegrityError) -> str:
+    """What the server says, without where in its functions it came to say so. Empty when it says nothing."""
+    cause = _cause(error)
+    return (cause.diag.message_primary or "") if isinstance(cause, psycopg.Error) else ""
