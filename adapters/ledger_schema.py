@@ -72,7 +72,7 @@ CLOSING = "events_moved"  # the trigger that closes a ledger for good
 
 
 def closing_trigger(to: str) -> str:
-    """What closes a ledger that has moved `to`. Not a sign of it changes: ledgers that are closed are compared with it."""
+    """What closes a ledger that has moved `to`. Not a sign of it changes: what is closed is compared with it."""
     said = f"{MOVED}{to}".replace("'", "''")
     return f"""CREATE TRIGGER {CLOSING} BEFORE INSERT ON events
                     BEGIN SELECT RAISE(ABORT, '{said}'); END"""

@@ -319,9 +319,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
 
     def odd_shape(self) -> list[Difference]:
         """Tables, columns, constraints, indexes, triggers, rules, functions: as this server makes them elsewhere."""
-        return differences(
-            *self.connections.attempt(lambda cursor: differing_parts(cursor, self.schema), commit=False)
-        )
+        return differences(*self.connections.attempt(lambda cursor: differing_parts(cursor, self.schema), commit=False))
 
     def integrity(self) -> list[str]:
         """A primary key that does not lead to every row: read by another way, the table has others."""

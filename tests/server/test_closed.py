@@ -1,4 +1,4 @@
-"""A ledger that is closed for good says where it has gone, to the letter, on either engine; and nobody writes into it."""
+"""A ledger that is closed for good says where it has gone, to the letter, on either engine; nobody writes into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from domain.errors import Refused
 from tests.contracts.ledgers import Backend, Postgres, Sqlite, append, entered, opened
 from tests.postgres import URL, connect
 
-PIECES = st.sampled_from(["'", "''", "\\", "\\'", "$moved$", "$", "%", "%%", "{", "}", "{s}", "\n", "\t", '"', ";", "--"])
+PIECES = st.sampled_from(["'", "''", "\\", "\\'", "$moved$", "$", "%", "%%", "{", "}", "{s}", "\n", '"', ";", "--"])
 PLACES = st.lists(
     PIECES | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=8),
     min_size=1,
@@ -25,12 +25,13 @@ PLACES = st.lists(
 ).map("".join)
 REOPEN = {Sqlite: "DROP TRIGGER events_moved", Postgres: "DROP TRIGGER events_moved ON events; DROP FUNCTION moved()"}
 
-# as version 1 closed them, word by word
+# as earlier versions closed them, word by word
+_SAID = r"E'this ledger has moved to /srv/it''s 100%% C:\\x'"
 BEFORE = {
     Sqlite: """CREATE TRIGGER events_moved BEFORE INSERT ON events
                     BEGIN SELECT RAISE(ABORT, 'this ledger has moved to /srv/it''s 100% C:\\x'); END""",
-    Postgres: """CREATE OR REPLACE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS $moved$ BEGIN
-                    RAISE EXCEPTION  E'this ledger has moved to /srv/it''s 100%% C:\\\\x' USING ERRCODE = 'integrity_constraint_violation'; END $moved$;
+    Postgres: f"""CREATE OR REPLACE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS $moved$ BEGIN
+                    RAISE EXCEPTION  {_SAID} USING ERRCODE = 'integrity_constraint_violation'; END $moved$;
                     CREATE TRIGGER events_moved BEFORE INSERT ON events EXECUTE FUNCTION moved()""",
 }
 
@@ -100,7 +101,7 @@ def test_what_was_closed_twice_says_the_later_place(backend: Backend, ledger: Le
 
 
 def test_who_plays_a_replicas_part_writes_nothing_into_it(tmp_path: Path, postgres: str) -> None:
-    """As a superuser may: triggers that are not ENABLE ALWAYS do not fire for such a session. It waits for no reader."""
+    """As a superuser may: only triggers that are ENABLE ALWAYS fire for such a session. No reader is waited on."""
     backend = Postgres(tmp_path)
     ledger = backend.create()
     append(ledger, ("session/a", opened("a")))
@@ -111,7 +112,8 @@ def test_who_plays_a_replicas_part_writes_nothing_into_it(tmp_path: Path, postgr
                 close_for_good("/srv/elsewhere")
         with pytest.raises(Exception, match="has moved to /srv/elsewhere"):
             backend.execute(
-                "SET session_replication_role = replica; INSERT INTO events SELECT 2, 'x', 1, topic, state, chain FROM events"
+                "SET session_replication_role = replica;"
+                " INSERT INTO events SELECT 2, 'x', 1, topic, state, chain FROM events"
             )
         assert backend.execute("SELECT count(*) FROM events") == [(1,)]
     finally:

@@ -13,7 +13,8 @@ NEWER = {  # by the version that brought it; settings that older servers do not 
     r"\b(?:date_bin|string_to_table|unistr|bit_count|trim_array|bit_xor|pg_current_xact_id_if)\(",
     15: r"MERGE INTO|NULLS NOT DISTINCT|security_invoker|\bregexp_(?:count|like|substr|instr)\(",
     16: r"\bIS JSON\b|\b(?:any_value|array_sample|array_shuffle|json_array|json_objectagg)\(",
-    17: r"SET (?:LOCAL |SESSION )?transaction_timeout|\b(?:json_table|json_value|json_query|json_exists|to_bin|to_oct)\(",
+    17: r"SET (?:LOCAL |SESSION )?transaction_timeout|"
+    r"\b(?:json_table|json_value|json_query|json_exists|to_bin|to_oct)\(",
     18: r"NOT ENFORCED|RETURNING (?:OLD|NEW)\.|WITHOUT OVERLAPS|\b(?:uuidv7|uuidv4|casefold|array_sort|crc32c?)\(",
 }
 SOURCES = sorted(path for path in ADAPTERS.glob("*.py") if "psycopg" in path.read_text(encoding="utf-8"))
