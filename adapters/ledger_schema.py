@@ -5,6 +5,8 @@ The keys of sealed text are the one thing that may be deleted, and never changed
 
 from __future__ import annotations
 
+from adapters.recorder import MOVED
+
 BEFORE_SEALING = (
     """CREATE TABLE IF NOT EXISTS events (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,3 +67,12 @@ SEALS = (
 )
 
 SCHEMA = (*BEFORE_SEALING, *SEALS)
+
+CLOSING = "events_moved"  # the trigger that closes a ledger for good
+
+
+def closing_trigger(to: str) -> str:
+    """What closes a ledger that has moved `to`. Not a sign of it changes: what is closed is compared with it."""
+    said = f"{MOVED}{to}".replace("'", "''")
+    return f"""CREATE TRIGGER {CLOSING} BEFORE INSERT ON events
+                    BEGIN SELECT RAISE(ABORT, '{said}'); END"""

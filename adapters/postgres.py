@@ -22,8 +22,8 @@ from psycopg.errors import LockNotAvailable
 from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
-from adapters.postgres_schema import declared_parts, held_parts, make_tables
-from adapters.recorder import MOVED, Batch, Recorder, T, Waiting, told_place
+from adapters.postgres_schema import close_tables, closed_for, differing_parts, held_parts, make_tables
+from adapters.recorder import Batch, Recorder, T, Waiting
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -164,14 +164,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
             self._lock_table(cursor)
 
             def move(to: str) -> None:
-                said = sql.Literal(f"{MOVED}{to}".replace("%", "%%"))
-                make = """CREATE OR REPLACE FUNCTION {s}.moved() RETURNS trigger LANGUAGE plpgsql AS $moved$ BEGIN
-                    RAISE EXCEPTION {said} USING ERRCODE = 'integrity_constraint_violation'; END $moved$"""
-                cursor.execute(sql.SQL(make).format(s=sql.Identifier(self.schema), said=said))
-                cursor.execute(
-                    self._sql("""CREATE OR REPLACE TRIGGER events_moved BEFORE INSERT ON {s}.events
-                    EXECUTE FUNCTION {s}.moved()""")
-                )
+                close_tables(cursor, self.schema, to)
                 connection.execute("COMMIT")
 
             yield move
@@ -179,10 +172,11 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
     def moved_to(self) -> str:
         rows = self._read(
             """SELECT p.prosrc FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
-            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) AND t.tgname = 'events_moved'""",
+            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) AND c.relname = 'events'
+            AND t.tgname = 'events_moved'""",
             self.schema,
         )
-        return told_place(rows[0][0]).replace("%%", "%") if rows else ""
+        return closed_for(rows[0][0]) if rows else ""
 
     @contextmanager
     def snapshot(self) -> Iterator[PostgresRecorder]:
@@ -325,11 +319,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
 
     def odd_shape(self) -> list[Difference]:
         """Tables, columns, constraints, indexes, triggers, rules, functions: as this server makes them elsewhere."""
-        held = self.connections.attempt(lambda cursor: held_parts(cursor, self.schema), commit=False)
-        moved = (("trigger", "events_moved"), ("function", "moved"))
-        return differences(
-            self.connections.attempt(declared_parts, commit=False), [part for part in held if part[:2] not in moved]
-        )
+        return differences(*self.connections.attempt(lambda cursor: differing_parts(cursor, self.schema), commit=False))
 
     def integrity(self) -> list[str]:
         """A primary key that does not lead to every row: read by another way, the table has others."""

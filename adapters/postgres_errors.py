@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 from eventsourcing.persistence import IntegrityError, PersistenceError
+from psycopg.pq import ConnStatus, PGconn, Ping
 
 from adapters.recorder import refuse_moved
 from domain.errors import HomeNotWritable, LedgerDamaged, LedgerUnavailable, ThtError, Unavailable
@@ -15,6 +16,13 @@ from domain.errors import HomeNotWritable, LedgerDamaged, LedgerUnavailable, Tht
 # server ended a session that stood still: classes and codes of SQLSTATE
 _PASSING = ("08", "57P01", "57P02", "57P03", "57P05", "53300", "40", "25P03", "25P04")
 
+_FOR_A_MOMENT = ("the database system is", "too many clients", "too many connections", "remaining connection slots")
+_PATIENCE = 5  # seconds for each look whether a server is there
+_WAY_IN = (
+    "look at user, password and database: they are those of THT_LEDGER_URL or ledger.url, the password also that of "
+    "PGPASSWORD or ~/.pgpass (docs/postgres.md)"
+)
+
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
@@ -22,7 +30,7 @@ def translated(place: str) -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        refuse_moved(error)
+        refuse_moved(error, _first_line(error))
         raise
     except ThtError:
         raise
@@ -40,11 +48,33 @@ def passes(error: Exception) -> bool:
     return cause.sqlstate is None or cause.sqlstate.startswith(_PASSING)
 
 
-def begins_or_ends(error: Exception) -> bool:
+def begins_or_ends(error: BaseException | str) -> bool:
     """Whether a connection was refused by a server that is there, and starting, recovering, stopping or full: libpq
     gives no code for it, and a server that speaks another language is not waited for."""
-    said = str(error)
-    return "the database system is" in said or "too many clients" in said or "remaining connection slots" in said
+    return any(words in str(error) for words in _FOR_A_MOMENT)
+
+
+def was_refused(error: Exception) -> bool:
+    """Whether a connection failed though the server is there and takes connections: it refused user, password or
+    database, and will again.
+
+    libpq gives no code for it, and the server's words are in its own language. So it is asked before and after another
+    try, as the failure may be older than the server's start.
+    """
+    cause = _cause(error)
+    found = cause.pgconn if isinstance(cause, psycopg.OperationalError) else None
+    if found is None or isinstance(cause, psycopg.errors.ConnectionTimeout) or begins_or_ends(cause):
+        return False
+    if found.needs_password:
+        return True
+    way = {one.keyword.decode(): one.val.decode() for one in found.info if one.val is not None}
+    conninfo = psycopg.conninfo.make_conninfo("", **way | {"connect_timeout": _PATIENCE}).encode()
+    if PGconn.ping(conninfo) != Ping.OK:
+        return False
+    again = PGconn.connect(conninfo)
+    failed = again.status != ConnStatus.OK and not begins_or_ends(again.error_message.decode(errors="replace"))
+    again.finish()
+    return failed and PGconn.ping(conninfo) == Ping.OK
 
 
 def explain(error: Exception, place: str) -> Unavailable:
@@ -63,6 +93,8 @@ def explain(error: Exception, place: str) -> Unavailable:
         return HomeNotWritable(f"no space left for {place}: {said}", "free some space on the server, then try again")
     if state in ("42501", "25006"):
         return HomeNotWritable(f"{place} cannot be written: {said}", "ask for the rights: docs/postgres.md lists them")
+    if was_refused(error):
+        return LedgerUnavailable(f"{place} does not let us in: {said}", _WAY_IN)
     if passes(error):
         return LedgerUnavailable(f"{place} does not answer: {said}")
     return LedgerUnavailable(f"{place}: {said}", "tht doctor looks at it; docs/postgres.md says what is needed there")
@@ -71,3 +103,9 @@ def explain(error: Exception, place: str) -> Unavailable:
 def _cause(error: Exception) -> BaseException:
     """What psycopg said, below what the library has made of it."""
     return error.__cause__ if isinstance(error, PersistenceError) and error.__cause__ else error
+
+
+def _first_line(error: IntegrityError) -> str:
+    """What the server says, without where in its functions it came to say so. Empty when it says nothing."""
+    cause = _cause(error)
+    return (cause.diag.message_primary or "") if isinstance(cause, psycopg.Error) else ""

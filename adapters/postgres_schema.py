@@ -12,6 +12,7 @@ from typing import Any
 
 from psycopg import Cursor, sql
 
+from adapters.recorder import MOVED, told_place
 from projections.shape import Part
 
 _PLAIN_NAME = re.compile(r"[a-z0-9_]{1,40}")
@@ -63,6 +64,10 @@ SCHEMA = (
     "ALTER TABLE {s}.head ENABLE ALWAYS TRIGGER head_stays",
 )
 
+# What closes a ledger for good. Not a sign of it changes: ledgers that are closed are compared with it.
+_CLOSING = """ BEGIN
+                    RAISE EXCEPTION {said} USING ERRCODE = 'integrity_constraint_violation'; END """
+
 # What a schema is made of, each with a text that changes when it does: a table made UNLOGGED, a trigger switched off.
 _PARTS = """
 SELECT CASE c.relkind WHEN 'r' THEN 'table' ELSE 'relation' END AS kind, c.relname, c.relname,
@@ -99,6 +104,42 @@ def make_tables(cursor: Cursor[Any], schema: str) -> None:
         cursor.execute(sql.SQL(statement).format(s=sql.Identifier(schema)))
 
 
+def close_tables(cursor: Cursor[Any], schema: str, to: str) -> None:
+    """Nobody appends any more, and is told where the ledger has moved; also who plays a replica's part.
+
+    A trigger that is there is kept: to drop it would wait for everybody who reads.
+    """
+    said = sql.Literal(f"{MOVED}{to}".replace("%", "%%"))
+    body = sql.Literal(sql.SQL(_CLOSING).format(said=said).as_string(cursor))
+    made = "CREATE OR REPLACE FUNCTION {s}.moved() RETURNS trigger LANGUAGE plpgsql AS {body}"
+    named = sql.Identifier(schema)
+    cursor.execute(sql.SQL(made).format(s=named, body=body))
+    there = "SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass(%s) AND tgname = 'events_moved'"
+    if cursor.execute(there, (f"{schema}.events",)).fetchone() is None:
+        put = "CREATE TRIGGER events_moved BEFORE INSERT ON {s}.events EXECUTE FUNCTION {s}.moved()"
+        cursor.execute(sql.SQL(put).format(s=named))
+    cursor.execute(sql.SQL("ALTER TABLE {s}.events ENABLE ALWAYS TRIGGER events_moved").format(s=named))
+
+
+def closed_for(definition: str) -> str:
+    """Where a ledger has moved, from the function that closes it. Empty when it names no place."""
+    return told_place(definition).replace("%%", "%")
+
+
+def differing_parts(cursor: Cursor[Any], schema: str) -> tuple[list[Part], list[Part]]:
+    """What the schema should have, and what it has. Of one that is closed for good, what closes it too.
+
+    Those that were closed before the trigger was made to fire always are closed all the same.
+    """
+    held = held_parts(cursor, schema)
+    known = {part[:2]: part for part in held}
+    shut, told = known.get(("trigger", "events_moved")), known.get(("function", "moved"))
+    gone = closed_for(told.declaration or "") if shut and told else ""
+    if gone and shut and shut.declaration and shut.declaration.endswith(" O"):
+        held[held.index(shut)] = shut._replace(declaration=f"{shut.declaration[:-2]} A")
+    return declared_parts(cursor, gone), held
+
+
 def held_parts(cursor: Cursor[Any], schema: str) -> list[Part]:
     """What the schema has."""
     cursor.execute("SELECT oid FROM pg_namespace WHERE nspname = %s", (schema,))
@@ -106,9 +147,12 @@ def held_parts(cursor: Cursor[Any], schema: str) -> list[Part]:
     return _parts(cursor, found[0], schema) if found else []
 
 
-def declared_parts(cursor: Cursor[Any]) -> list[Part]:
-    """What the declarations make on this server, tried out among the temporary tables of a transaction to be undone."""
+def declared_parts(cursor: Cursor[Any], moved_to: str = "") -> list[Part]:
+    """What the declarations make on this server, tried out among the temporary tables of a transaction to be undone.
+    `moved_to`: of a ledger that is closed, as it has moved there."""
     make_tables(cursor, "pg_temp")
+    if moved_to:
+        close_tables(cursor, "pg_temp", moved_to)
     cursor.execute("SELECT oid, nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()")
     oid, schema = cursor.fetchone() or (0, "")
     return _parts(cursor, oid, schema)
@@ -118,4 +162,8 @@ def _parts(cursor: Cursor[Any], namespace: int, schema: str) -> list[Part]:
     cursor.execute("SET LOCAL search_path = pg_catalog")
     cursor.execute(_PARTS, {"n": namespace})
     own = re.compile(rf"\b(?:{re.escape(schema)}|pg_temp)\.")
-    return [Part(kind, name, table, own.sub("", text)) for kind, name, table, text in cursor.fetchall()]
+    # of a function only where it is named: what its text says is its own, such as a place where a ledger has moved
+    return [
+        Part(kind, name, table, own.sub("", text, count=1 if kind == "function" else 0))
+        for kind, name, table, text in cursor.fetchall()
+    ]

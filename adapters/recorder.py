@@ -25,17 +25,22 @@ MOVED = "this ledger has moved to "  # what its database says of one that is clo
 POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier is a convenience
 
 
-def refuse_moved(error: Exception) -> None:
-    """Refused, where an append failed because the ledger is closed for good; nothing for any other failure."""
-    _, found, where = str(error).partition(MOVED)
+def refuse_moved(error: Exception, said: str = "") -> None:
+    """Refused, where an append failed because the ledger is closed for good; nothing for any other failure. `said`:
+    what the engine says, where the error tells more than that."""
+    _, found, where = (said or str(error)).partition(MOVED)
     if found:
-        raise Refused(f"{MOVED}{where.splitlines()[0]}; nothing was written", "open the workspace there") from error
+        raise Refused(f"{MOVED}{where}; nothing was written", "open the workspace there") from error
 
 
 def told_place(definition: str) -> str:
-    """The place that the definition of what closes a ledger names, in a quoted text of SQL."""
-    found = re.search(re.escape(MOVED) + r"((?:[^']|'')*)", definition)
-    return found[1].replace("''", "'") if found else ""
+    """The place that the definition of what closes a ledger names, in a quoted text of SQL: its quotes are doubled, and
+    in one that begins with E, as PostgreSQL writes them, its backslashes too. Empty when it names none."""
+    found = re.search(rf"(E?)'{re.escape(MOVED)}((?:[^']|'')*)'", definition)
+    if not found:
+        return ""
+    place = found[2].replace("''", "'")
+    return place.replace("\\\\", "\\") if found[1] else place
 
 
 class Waiting:

@@ -7,6 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from eventsourcing.persistence import IntegrityError
+
 from adapters.backup import Manifest, Unpacked
 from adapters.config import Config
 from adapters.ledger_batches import batches_of
@@ -17,7 +19,7 @@ from adapters.sqlite import LedgerRecorder
 from adapters.sqlite_errors import translated
 from adapters.workspace import Paths, create_workspace, open_workspace
 from domain.erasure import TextErased
-from domain.errors import AlreadyThere, LongerHistory, OtherHistory
+from domain.errors import AlreadyThere, LongerHistory, LostRace, OtherHistory
 from projections.loop import Head
 
 
@@ -68,14 +70,18 @@ def _fill(recorder: Recorder, backup: Recorder, ledger_id: str) -> None:
 
 
 def _continue(paths: Paths, parts: Unpacked, recorder: Recorder, backup: Recorder, dry_run: bool) -> Restored:
-    """In batches of whole pages: after a kill the same restore goes on where it stopped."""
+    """In batches of whole pages: after a kill the same restore goes on where it stopped. LostRace when somebody records
+    something between two."""
     manifest = parts.manifest
     position, chain = recorder.head()
     at_end = recorder.chain_at(manifest.position)
     require_beginning(Head(position, chain.hex()), at_end.hex() if at_end else None, parts)
     if not dry_run:
-        for links, keys in batches_of(backup, position):
-            recorder.insert_chained(links, keys)
+        try:
+            for links, keys in batches_of(backup, position):
+                recorder.insert_chained(links, keys)
+        except IntegrityError as error:
+            raise LostRace("something was recorded during the restore; what came before is kept") from error
         if erasures_after(parts.ledger, position):
             with open_workspace(paths.folder.parent, paths.folder.name) as workspace:
                 Purging(workspace).run()

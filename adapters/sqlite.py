@@ -21,8 +21,8 @@ from eventsourcing.sqlite import (
 )
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
-from adapters.ledger_schema import BEFORE_SEALING, SCHEMA, SEALS
-from adapters.recorder import MOVED, Batch, Recorder, T, told_place
+from adapters.ledger_schema import BEFORE_SEALING, CLOSING, SCHEMA, SEALS, closing_trigger
+from adapters.recorder import Batch, Recorder, T, told_place
 from adapters.scratch import scratch_folder
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
@@ -179,10 +179,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
             db.execute("BEGIN IMMEDIATE")
 
             def move(to: str) -> None:
-                said = f"{MOVED}{to}".replace("'", "''")
-                db.execute("DROP TRIGGER IF EXISTS events_moved")
-                db.execute(f"""CREATE TRIGGER events_moved BEFORE INSERT ON events
-                    BEGIN SELECT RAISE(ABORT, '{said}'); END""")
+                db.execute(f"DROP TRIGGER IF EXISTS {CLOSING}")
+                db.execute(closing_trigger(to))
                 db.execute("COMMIT")
 
             yield move
@@ -190,7 +188,7 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
                 db.execute("ROLLBACK")
 
     def moved_to(self) -> str:
-        row = self._one("SELECT (SELECT sql FROM sqlite_schema WHERE name = 'events_moved')")
+        row = self._one(f"SELECT (SELECT sql FROM sqlite_schema WHERE (type, name) = ('trigger', '{CLOSING}'))")
         return told_place(row[0] or "")
 
     @contextmanager
@@ -319,7 +317,10 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
         with translated(self.path), self.datastore.transaction(commit=False) as cursor:
             declared = SCHEMA if self._has_seals(cursor) else BEFORE_SEALING
             cursor.execute(PARTS)
-            held = [part for part in (Part(*row) for row in cursor.fetchall()) if part.name != "events_moved"]
+            held = [Part(*row) for row in cursor.fetchall()]
+        for part in held:
+            if part[:2] == ("trigger", CLOSING) and (gone := told_place(part.declaration or "")):
+                declared = (*declared, closing_trigger(gone))
         return differences(declared_parts(declared), held)
 
     def rows(self, table: str) -> int:
@@ -388,4 +389,5 @@ def copy_database(source: Path, target: Path, progress: Callable[[int, int], Non
 def has_moved(path: Path) -> bool:
     """Whether the ledger in this file is closed for good, as it has moved elsewhere. It is opened to be read only."""
     with translated(path), closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'events_moved'").fetchone() is not None
+        found = db.execute("SELECT sql FROM sqlite_schema WHERE (type, name) = ('trigger', ?)", (CLOSING,)).fetchone()
+    return found is not None and bool(told_place(found[0]))

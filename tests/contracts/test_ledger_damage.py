@@ -23,6 +23,19 @@ DAMAGE = {
         "CREATE TRIGGER evil AFTER INSERT ON events BEGIN SELECT 1; END",
         "the trigger evil is not one of its own",
     ),
+    "a trigger that drops rows, under the name of the one that closes a ledger": (
+        "CREATE TRIGGER events_moved BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END",
+        "the trigger events_moved is not one of its own",
+    ),
+    "the same, telling a place": (
+        "CREATE TRIGGER events_moved BEFORE INSERT ON events WHEN 'this ledger has moved to /srv/b' <> ''"
+        " BEGIN SELECT RAISE(IGNORE); END",
+        "the trigger events_moved is not as it was declared",
+    ),
+    "a table of the name of the trigger that closes a ledger": (
+        "CREATE TABLE events_moved (one INTEGER)",
+        "the table events_moved is not one of its own",
+    ),
     "a view added": ("CREATE VIEW evil AS SELECT * FROM events", "the view evil is not one of its own"),
     "an index added": ("CREATE INDEX evil ON events (topic)", "the index evil is not one of its own"),
     "a table dropped": ("DROP TABLE idempotency", "the table idempotency is missing"),

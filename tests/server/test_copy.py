@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adapters import ledger_batches
+from adapters import ledger_batches, ledger_copy
 from adapters.erasing import Erasing
 from adapters.health import Health
 from adapters.ledger_copy import copy_ledger_to
 from adapters.ledger_doctor import check_lock
 from adapters.ledger_files import export_lines
-from adapters.sqlite import has_moved
+from adapters.restore import restore_backup
 from adapters.workspace import Workspace, open_workspace
 from domain.errors import AlreadyThere, InvalidInput, LedgerDamaged, OtherHistory, Refused
 from tests.cli.conftest import Tht, hash_embedder, tht
-from tests.crash.faults import Acknowledge, run_child
 from tests.crash.soundness import (
     ADA,
     assert_goes_on,
@@ -210,53 +211,127 @@ def test_whoever_had_the_file_open_is_told_where_the_ledger_has_gone(workspace: 
         assert standing(there) == promise
 
 
-def test_a_move_waits_for_writers_and_loses_none(workspace: Workspace, database: str) -> None:
-    with open_workspace(workspace.paths.folder.parent, "default") as other:
-        told: list[tuple[int, str]] = []
-
-        def meanwhile(done: int, total: int) -> None:
-            if not told:
-                told.append(standing(other))
-
-        copy_ledger_to(workspace, database, move=True, progress=meanwhile)
-    with open_workspace(workspace.paths.folder.parent, "default") as there:
-        assert_sound(there, told)
-
-
-def move(home: Path, acknowledge: Acknowledge) -> None:
-    """What the children of the test below do."""
-    with open_home(home) as workspace:
-        if workspace.ledger.recorder.engine == "SQLite":
-            copy_ledger_to(workspace, (home.parent / "target").read_text(), move=True)
-    with open_home(home) as workspace:
-        acknowledge(standing(workspace))
-
-
-@pytest.mark.posix
-def test_a_move_that_is_killed_anywhere_goes_on_when_it_is_given_again(
-    home: Path, database: str, tmp_path: Path
+def test_a_move_waits_for_writers_and_loses_none(
+    workspace: Workspace, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed at each of its writes on this side, one after the other, on the same home, until it is done."""
-    (tmp_path / "target").write_text(database)
-    with open_home(home) as workspace:
-        promise = standing(workspace)
-    killed = 0
-    for fatal in range(1, 200, 1 if os.environ.get("CRASH_EVERY_STEP") else 3):
-        code = run_child(move, home, fatal=fatal, acks=tmp_path / f"acks-{fatal}")
-        assert code in (0, -9)
-        with open_home(home) as workspace:
-            assert standing(workspace) == promise
-            assert list(workspace.ledger.find_damage()) == []
-        if code == 0:
-            break
-        killed += 1
-    assert killed > 4
-    with open_home(home) as workspace:
-        assert workspace.ledger.recorder.engine == "PostgreSQL"
-        assert_sound(workspace, [promise])
-        assert_goes_on(workspace)
-    file = home / "default" / "ledger.sqlite3"
-    assert not file.exists() or has_moved(file)
+    """One writes without a pause, before and meanwhile: what was acknowledged is in the copy, all else is refused."""
+    monkeypatch.setattr(ledger_batches, "PAGE", 5)
+    told: list[tuple[int, str]] = []
+    refused: list[str] = []
+    begun, reached = threading.Event(), list[tuple[int, float]]()
+
+    def write() -> None:
+        with open_workspace(workspace.paths.folder.parent, "default") as other:
+            for number in range(10_000):
+                try:
+                    open_session(other, f"w{number}", ["written meanwhile"])
+                except Refused as error:
+                    refused.append(error.message)
+                    return
+                told.append(standing(other))
+                begun.set()
+
+    writer = threading.Thread(target=write)
+
+    def meanwhile(done: int, total: int) -> None:
+        time.sleep(0.02)  # the writer is at it, and would get in between
+        reached.append((len(told), time.monotonic()))
+
+    writer.start()
+    assert begun.wait(30)
+    copy_ledger_to(workspace, database, move=True, progress=meanwhile)
+    writer.join(60)
+    assert not writer.is_alive()
+    assert len(refused) == 1
+    assert "has moved to postgresql://" in refused[0]
+    assert len(reached) > 3
+    assert len({count for count, _ in reached}) == 1, "nobody was acknowledged while it was copied"
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        assert there.ledger.recorder.engine == "PostgreSQL"
+        assert_sound(there, told)
+        assert there.ledger.chain_at(told[-1][0]) == told[-1][1]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_home_on_the_server_gets_no_file(
+    node: Callable[[str], Workspace], tmp_path: Path, database: str, moved: bool
+) -> None:
+    """Nothing would be made there, as that home finds the ledger on the server, which would then be closed."""
+    one, other = node("one"), node("other")
+    open_session(one, "s1", ["ablation"])
+    with pytest.raises(Refused, match="other/default has its ledger on a server: postgresql://") as refused:
+        copy_ledger_to(one, str(tmp_path / "other"), move=moved)
+    assert "--to PATH" in refused.value.hint
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    with pytest.raises(InvalidInput, match="the home that the ledger is copied from"):
+        copy_ledger_to(one, str(tmp_path / "link"), move=moved)
+    assert one.ledger.recorder.moved_to() == ""
+    assert not other.paths.ledger.exists()
+    assert_goes_on(one)
+    assert_sound(other, [standing(one)])
+
+
+def test_a_ledger_is_closed_only_when_its_copy_is_there(
+    node: Callable[[str], Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = node("one")
+    open_session(one, "s1", ["ablation"])
+    monkeypatch.setattr(ledger_copy, "restore_backup", lambda *_, **__: None)
+    for moved in (False, True):
+        with pytest.raises(LedgerDamaged, match="the copy is not there"):
+            copy_ledger_to(one, str(tmp_path / "third"), move=moved)
+
+    def spoilt(path: Path, folder: Path, **given: Any) -> None:
+        restore_backup(path, folder, **given)
+        with sqlite3.connect(folder / "ledger.sqlite3") as db:
+            db.execute("DROP TRIGGER events_last")
+
+    monkeypatch.setattr(ledger_copy, "restore_backup", spoilt)
+    with pytest.raises(LedgerDamaged, match="the trigger events_last is missing"):
+        copy_ledger_to(one, str(tmp_path / "third"), move=True)
+    assert one.ledger.recorder.moved_to() == ""
+    assert_goes_on(one)
+
+
+def test_one_of_two_homes_moves_the_ledger_into_a_third(node: Callable[[str], Workspace], tmp_path: Path) -> None:
+    """The other one, which has it open, says where it has gone. What is there is not made anew once it is put away."""
+    one, other = node("one"), node("other")
+    open_session(one, "s1", ["ablation"])
+    promise = standing(other)
+    gone = str(tmp_path / "third" / "default" / "ledger.sqlite3")
+    done = copy_ledger_to(one, str(tmp_path / "third"), move=True)
+    assert (done.to, done.moved) == (gone, True)
+    with pytest.raises(Refused, match="has moved to") as refused:
+        open_session(other, "s2", ["too late"])
+    assert gone in refused.value.message
+    assert Health(other).status().moved_to == gone
+    assert standing(other) == promise
+    again = copy_ledger_to(other, str(tmp_path / "one" / ".." / "third"), move=True)
+    assert (again.to, again.head) == (gone, done.head), "given by the other one, it is done"
+    with open_workspace(tmp_path / "third", "default") as third:
+        assert_sound(third, [promise])
+        assert_goes_on(third)
+    (tmp_path / "third").rename(tmp_path / "put away")
+    with pytest.raises(Refused, match="which is not there any more"):
+        copy_ledger_to(other, str(tmp_path / "third"), move=True)
+
+
+def test_a_home_that_takes_the_ledger_over_keeps_the_shared_index(
+    node: Callable[[str], Workspace], tmp_path: Path
+) -> None:
+    """It is the same ledger, and the only one that is written to. A copy that is one more gets an index of its own."""
+    one = node("one")
+    open_session(one, "s1", ["ablation"])
+    one.config.stored |= {"index.url": "http://127.0.0.1:1", "index.collection": "ours"}
+    one.config.save()
+    copy_ledger_to(one, str(tmp_path / "copy"))
+    with open_workspace(tmp_path / "copy", "default") as copy:
+        assert "index.url" not in copy.config.stored
+    copy_ledger_to(one, str(tmp_path / "moved"), move=True)
+    with open_workspace(tmp_path / "moved", "default") as moved:
+        assert moved.config.stored["index.url"] == "http://127.0.0.1:1"
+        assert moved.config.stored["index.collection"] == "ours"
+        assert "ledger.url" not in moved.config.stored
 
 
 def test_the_command(tht: Tht, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,11 @@ DAMAGE = {
         "CREATE TRIGGER evil BEFORE INSERT ON events EXECUTE FUNCTION refuse()",
         "the trigger evil is not one of its own",
     ),
+    "a trigger that drops rows, under the name of the one that closes a ledger": (
+        "CREATE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+        "CREATE TRIGGER events_moved BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION moved()",
+        "the trigger events_moved is not one of its own",
+    ),
     "a rule added": (
         "CREATE RULE evil AS ON INSERT TO idempotency DO INSTEAD NOTHING",
         "the rule evil is not one of its own",
@@ -92,6 +97,38 @@ def test_verify_finds_it_and_says_how_to_mend_it(backend: Postgres, ledger: Ledg
     findings = list(ledger.find_damage())
     assert [said in one.what for one in findings].count(True) == 1, findings
     assert all(one.level == "ledger" and "tht restore" in one.mend for one in findings)
+
+
+SHUT = {
+    "rows dropped, and the place told all the same": (
+        """CREATE OR REPLACE FUNCTION moved() RETURNS trigger LANGUAGE plpgsql AS
+        $evil$BEGIN RETURN NULL; RAISE EXCEPTION 'this ledger has moved to /srv/b'; END$evil$""",
+        "the function moved is not as it was declared",
+    ),
+    "opened": ("ALTER TABLE events DISABLE TRIGGER events_moved", "the trigger events_moved is not as it was declared"),
+    "opened for replicas": (
+        "ALTER TABLE events ENABLE REPLICA TRIGGER events_moved",
+        "the trigger events_moved is not as it was declared",
+    ),
+    "asked a row at a time": (
+        "DROP TRIGGER events_moved ON events;"
+        "CREATE TRIGGER events_moved BEFORE INSERT ON events FOR EACH ROW WHEN (false) EXECUTE FUNCTION moved();"
+        "ALTER TABLE events ENABLE ALWAYS TRIGGER events_moved",
+        "the trigger events_moved is not as it was declared",
+    ),
+    "half removed": ("DROP TRIGGER events_moved ON events", "the function moved is not one of its own"),
+}
+
+
+@pytest.mark.parametrize("kind", SHUT)
+def test_what_closes_a_ledger_is_compared_as_well(backend: Postgres, ledger: Ledger, kind: str) -> None:
+    statement, said = SHUT[kind]
+    with ledger.recorder.held() as close_for_good:
+        close_for_good("/srv/b")
+    assert list(ledger.find_damage()) == []
+    for one in statement.split(";\n") if "$evil$" in statement else statement.split(";"):
+        backend.execute(one)
+    assert [one.what for one in ledger.find_damage()] == [said]
 
 
 def test_a_page_of_the_servers_file_that_was_overwritten_is_no_traceback(backend: Postgres, ledger: Ledger) -> None:
