@@ -21,9 +21,9 @@ from domain.event import Envelope, stream_id
 from projections.shape import Difference
 from projections.verify import Finding
 
-RESTORE = "tht restore FILE brings a backup back"
-UPGRADE = "upgrade tht if a newer one wrote this event; else tht restore FILE brings a backup back"
-REWRITE = "tht export FILE, then tht --workspace NAME import FILE makes a sound ledger of its events; or tht restore"
+RESTORE = "tht --workspace NAME restore FILE brings a backup back, beside the damaged one"
+UPGRADE = f"upgrade tht if a newer one wrote this event; else {RESTORE}"
+REWRITE = "tht export FILE, then tht --workspace NAME import FILE; or tht --workspace NAME restore FILE"
 SHOWN_KEYS = 3
 
 
@@ -66,6 +66,13 @@ def first_fault(path: Path) -> str | None:
     except LedgerDamaged as error:
         return error.message
     return f"{found.where}: {found.what}" if found else None
+
+
+def require_sound(recorder: Recorder) -> None:
+    """LedgerDamaged names the first thing that does not hold."""
+    found = next(find_damage(recorder, EnvelopeMapper()), None)
+    if found:
+        raise LedgerDamaged(f"the ledger {recorder.place} does not verify: {found.where}: {found.what}", found.mend)
 
 
 def keys_of(envelopes: Iterable[Envelope]) -> list[tuple[str, int, int]]:
@@ -156,7 +163,7 @@ class _Walk:
         for (_, record), positions in self.unexplained.items():
             for position in positions:
                 what = f"the text of {record} is sealed, its key is gone, and no erasure says why"
-                mend = f"tht restore FILE brings a backup back; tht erase {record} records that it is gone"
+                mend = f"{RESTORE}; tht erase {record} records that it is gone"
                 yield Finding("ledger", f"position {position}", what, mend)
         for (stream, record), last in self.erased.items():
             for _, _, position in self.recorder.sealed_places(record, stream=stream_id(stream)):

@@ -15,9 +15,8 @@ from eventsourcing.persistence import IntegrityError
 from adapters.backup import single_file, write_backup
 from adapters.config import Config, find_setting, shown_url
 from adapters.ledger_batches import batches_of
-from adapters.ledger_check import find_damage
+from adapters.ledger_check import require_sound
 from adapters.ledger_place import is_elsewhere, postgres_recorder, without_url
-from adapters.mapper import EnvelopeMapper
 from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
 from adapters.scratch import scratch_folder
@@ -234,13 +233,6 @@ def _require_here(source: Recorder, to: str) -> None:
     closed the ledger goes on to the same place."""
     if (gone := source.moved_to()) not in ("", to):
         raise Refused(f"this ledger has moved to {gone}", "open the workspace there, and move it from there")
-
-
-def require_sound(recorder: Recorder) -> None:
-    """LedgerDamaged names the first thing that does not hold."""
-    found = next(find_damage(recorder, EnvelopeMapper()), None)
-    if found:
-        raise LedgerDamaged(f"the ledger {recorder.place} does not verify: {found.where}: {found.what}", found.mend)
 
 
 def _fill_or_continue(source: Recorder, target: Recorder, move: bool, progress: Progress) -> Head:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check_ledger(recorder: Recorder) -> Iterator[Check]:
     """What the engine says about the tables; the chain is verify's business."""
-    verify = "tht ledger verify says where; tht restore FILE brings it back"
+    verify = "tht ledger verify says where; tht --workspace NAME restore FILE brings a backup back"
     found = recorder.integrity()
     if found:
         yield Check("ledger", "broken", found[0], verify)

@@ -10,6 +10,7 @@ from typing import Any
 
 from adapters.chain import Link
 from adapters.ledger import Ledger
+from adapters.ledger_check import RESTORE
 from adapters.mapper import payload
 from domain.errors import InvalidInput, LedgerDamaged
 from domain.event import is_private, iso_utc
@@ -86,7 +87,7 @@ def parse_head(text: str) -> Head:
 def check_head(ledger: Ledger, kept: Head) -> Finding | None:
     """What happened to the history up to a head that was kept elsewhere; None when it is still there."""
     where = f"position {kept.position}"
-    mend = "this is not the ledger that the head was taken from, or it was changed: tht restore FILE brings one back"
+    mend = f"this is not the ledger that the head was taken from, or it was changed: {RESTORE}"
     chain = ledger.chain_at(kept.position)
     if chain is None:
         last = ledger.head().position

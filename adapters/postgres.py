@@ -23,7 +23,7 @@ from adapters.chain import GENESIS, Link, Row, Sealed, chained_rows, erased_by, 
 from adapters.postgres_connection import LOCK_TIMEOUT, Connections, Listening, Pinned
 from adapters.postgres_errors import translated
 from adapters.postgres_schema import close_tables, closed_for, differing_parts, held_parts, make_tables
-from adapters.recorder import Batch, Recorder, T, Waiting
+from adapters.recorder import Batch, Recorder, T, Waiting, no_row
 from adapters.sealing import Seal, seal_of
 from domain.errors import AlreadyThere, Refused
 from projections.shape import Difference, differences
@@ -200,7 +200,7 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
     def _head(self, cursor: Cursor[Any]) -> tuple[int, bytes]:
         found = cursor.execute(self._sql("SELECT position, chain FROM {s}.head")).fetchone()
         if found is None:
-            raise IndexError("the table head has no row")
+            raise no_row(self.place, "head")
         return found[0], found[1]
 
     def _put(self, cursor: Cursor[Any], rows: Sequence[Row]) -> None:
@@ -267,8 +267,10 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
         return [link_of(row).notification for row in rows]
 
     def head(self) -> tuple[int, bytes]:
-        ((position, chain),) = self._read("SELECT position, chain FROM {s}.head")
-        return position, chain
+        rows = self._read("SELECT position, chain FROM {s}.head")
+        if not rows:
+            raise no_row(self.place, "head")
+        return rows[0][0], rows[0][1]
 
     def chain_at(self, position: int) -> bytes | None:
         if position == 0:
@@ -287,6 +289,8 @@ class PostgresRecorder(Recorder, PostgresApplicationRecorder):
 
     def ledger_id(self) -> str:
         rows = self._read("SELECT ledger_id FROM {s}.about")
+        if not rows:
+            raise no_row(self.place, "about")
         return str(rows[0][0])
 
     def of_topic(self, topic: str) -> list[Notification]:

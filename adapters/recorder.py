@@ -16,7 +16,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, Notification, StoredEvent
 
 from adapters.chain import PAGE, Link, Sealed
-from domain.errors import Refused
+from domain.errors import LedgerDamaged, Refused
 from projections.shape import Difference
 
 T = TypeVar("T")
@@ -41,6 +41,11 @@ def told_place(definition: str) -> str:
         return ""
     place = found[2].replace("''", "'")
     return place.replace("\\\\", "\\") if found[1] else place
+
+
+def no_row(place: str, table: str) -> LedgerDamaged:
+    """A table of one row that has none: somebody has worked on it."""
+    return LedgerDamaged(f"{place} is damaged: its table {table} is not one row")
 
 
 class Waiting:

@@ -16,6 +16,7 @@ from pathlib import Path
 from adapters.backup import Unpacked, unpacked
 from adapters.config import Config
 from adapters.ledger import Ledger
+from adapters.ledger_check import require_sound
 from adapters.ledger_place import is_elsewhere
 from adapters.ledger_schema import SEALS
 from adapters.locks import alone
@@ -82,6 +83,7 @@ def _continue(paths: Paths, parts: Unpacked, dry_run: bool, environment: Mapping
     manifest = parts.manifest
     local = Ledger(paths.ledger, system_clock)
     try:
+        require_sound(local.recorder)
         head, own_id = local.head(), local.recorder.ledger_id()
         at_end = local.chain_at(manifest.position)
     finally:

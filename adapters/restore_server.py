@@ -12,6 +12,7 @@ from eventsourcing.persistence import IntegrityError
 from adapters.backup import Manifest, Unpacked
 from adapters.config import Config
 from adapters.ledger_batches import batches_of
+from adapters.ledger_check import require_sound
 from adapters.ledger_place import open_recorder
 from adapters.purging import Purging
 from adapters.recorder import Recorder
@@ -73,6 +74,7 @@ def _continue(paths: Paths, parts: Unpacked, recorder: Recorder, backup: Recorde
     """In batches of whole pages: after a kill the same restore goes on where it stopped. LostRace when somebody records
     something between two."""
     manifest = parts.manifest
+    require_sound(recorder)
     position, chain = recorder.head()
     at_end = recorder.chain_at(manifest.position)
     require_beginning(Head(position, chain.hex()), at_end.hex() if at_end else None, parts)

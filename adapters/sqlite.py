@@ -22,7 +22,7 @@ from eventsourcing.sqlite import (
 
 from adapters.chain import GENESIS, Link, Sealed, chained_rows, erased_by, hex_of, link_of, row_of
 from adapters.ledger_schema import BEFORE_SEALING, CLOSING, SCHEMA, SEALS, closing_trigger
-from adapters.recorder import Batch, Recorder, T, told_place
+from adapters.recorder import Batch, Recorder, T, no_row, told_place
 from adapters.scratch import scratch_folder
 from adapters.sealing import seal_of
 from adapters.sqlite_errors import translated
@@ -117,7 +117,9 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
     ) -> Sequence[int]:
         # Writing first takes the lock: reading first would fail at once when another process commits in between.
         c.execute("UPDATE head SET position = position + ? RETURNING position, chain", (len(stored_events),))
-        last, chain = c.fetchone()
+        if (moved := c.fetchone()) is None:
+            raise no_row(self.place, "head")
+        last, chain = moved
         _require_unmoved(c, loaded, {event.originator_id for event in stored_events})
         rows = chained_rows(chain, last - len(stored_events) + 1, stored_events)
         positions = [row[0] for row in rows]
@@ -240,6 +242,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     def head(self) -> tuple[int, bytes]:
         row = self._one("SELECT position, chain FROM head")
+        if row is None:
+            raise no_row(self.place, "head")
         return int(row["position"]), bytes(row["chain"])
 
     def chain_at(self, position: int) -> bytes | None:
@@ -254,6 +258,8 @@ class LedgerRecorder(Recorder, SQLiteApplicationRecorder):
 
     def ledger_id(self) -> str:
         row = self._one("SELECT ledger_id FROM about")
+        if row is None:
+            raise no_row(self.place, "about")
         return str(row[0])
 
     def keys(self, reached: int) -> list[tuple[str, int, int]]:

@@ -228,7 +228,7 @@ class ServingUnavailable(Unavailable):
 
 
 class LedgerDamaged(Unavailable):
-    default_hint = "tht ledger verify says where; restore a backup with tht restore"
+    default_hint = "tht ledger verify says where; tht --workspace NAME restore FILE brings a backup back"
 
 
 class ModelUnavailable(Unavailable):

@@ -48,10 +48,37 @@ def test_a_changed_event_is_found_at_its_position(bench: Bench, change: str, val
         told = bench.json(*command, code=1)
         assert not told["ok"]
         assert any(finding["where"] == "position 2" for finding in told["findings"]), told
-        assert all("tht restore" in finding["mend"] for finding in told["findings"])
+        assert all("restore FILE" in finding["mend"] for finding in told["findings"])
     bench.views.unlink()  # so that the views have to read the damaged part
     for command in (("session", "list"), ("registry", "list"), ("audit", "log"), ("projection", "rebuild")):
         assert bench.error(*command, code=3)["type"] == "LedgerDamaged"
+
+
+def test_what_verify_says_mends_a_damaged_ledger_does(bench: Bench, tmp_path: Path) -> None:
+    """And a restore does not say that all is there where what is there is damaged."""
+    bench.one_memory()
+    bench.ok("backup", str(tmp_path / "b.zip"))
+    registry = bench.json("registry", "list")
+    bench.tamper(bench.ledger, "UPDATE events SET chain = ? WHERE position = 2", b"0" * 32)
+    (mend, *_) = {finding["mend"] for finding in bench.json("ledger", "verify", code=1)["findings"]}
+    assert mend.startswith("tht --workspace NAME restore FILE ")
+    said = bench.error("restore", str(tmp_path / "b.zip"), code=3)
+    assert (said["type"], "position 2" in said["message"]) == ("LedgerDamaged", True)
+    assert said["hint"] in mend
+    bench.ok("--workspace", "name", "restore", str(tmp_path / "b.zip"))
+    assert bench.json("--workspace", "name", "verify")["ok"]
+    assert bench.json("--workspace", "name", "registry", "list") == registry
+
+
+@pytest.mark.parametrize("table", ["head", "about"])
+def test_a_table_that_lost_its_row_is_said_in_every_command(bench: Bench, table: str) -> None:
+    bench.one_memory()
+    bench.tamper(bench.ledger, f"DELETE FROM {table}")
+    for command in (("ledger", "verify"), ("verify",), ("status",), ("registry", "list"), ("ledger", "head")):
+        said = bench.error(*command, code=3)
+        assert (said["type"], f"its table {table} is not one row" in said["message"]) == ("LedgerDamaged", True)
+    opening = ("session", "open", "s9", "--question", "why?", "--actor", "agent:coder-1")
+    assert bench.error(*opening, code=3)["type"] == "LedgerDamaged"
 
 
 def test_a_byte_flipped_in_the_file_is_found(bench: Bench) -> None:

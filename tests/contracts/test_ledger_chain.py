@@ -99,6 +99,20 @@ def test_less_than_was_recorded_is_neither_exported_nor_copied_as_if_it_were_all
             list(taken)
 
 
+@pytest.mark.parametrize("table", ["head", "about"])
+def test_a_table_of_one_row_that_has_none_is_damage_and_no_fault_of_the_program(
+    backend: Backend, ledger: Ledger, table: str
+) -> None:
+    append(ledger, ("session/a", opened("a")))
+    backend.tamper(f"DELETE FROM {table}")
+    with pytest.raises(LedgerDamaged, match=f"its table {table} is not one row"):
+        ledger.head() if table == "head" else ledger.recorder.ledger_id()
+    if table == "head":
+        with pytest.raises(LedgerDamaged, match="its table head is not one row"):
+            append(ledger, ("session/b", opened("b")))
+    assert [finding.what for finding in ledger.find_damage()] == [f"its table {table} is not one row"]
+
+
 @pytest.mark.parametrize("away", [-1, 1], ids=["before the end", "beyond the end"])
 def test_what_comes_from_elsewhere_begins_where_the_ledger_ends(ledger: Ledger, away: int) -> None:
     append(ledger, ("session/a", opened("a")))

@@ -83,7 +83,7 @@ def test_verify_finds_what_a_backup_refuses(backend: Sqlite, kind: str) -> None:
     findings = list(ledger.find_damage())
     ledger.close()
     assert [said in one.what for one in findings].count(True) == 1, findings
-    assert all(one.level == "ledger" and "tht restore" in one.mend for one in findings)
+    assert all(one.level == "ledger" and "restore FILE" in one.mend for one in findings)
     assert first_fault(backend.path) is not None
 
 

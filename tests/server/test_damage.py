@@ -96,7 +96,7 @@ def test_verify_finds_it_and_says_how_to_mend_it(backend: Postgres, ledger: Ledg
         backend.execute(statement)
     findings = list(ledger.find_damage())
     assert [said in one.what for one in findings].count(True) == 1, findings
-    assert all(one.level == "ledger" and "tht restore" in one.mend for one in findings)
+    assert all(one.level == "ledger" and "restore FILE" in one.mend for one in findings)
 
 
 SHUT = {
