@@ -57,7 +57,8 @@ def require_same_history(what: str, standing: Standing, ledger: LedgerReader, me
     chain = ledger.chain_at(standing.position)
     if chain is None:
         head = ledger.head().position
-        raise OtherHistory(f"{what} is at position {standing.position}, ahead of its ledger at {head}", mend)
+        said = f"{what} is at position {standing.position}, ahead of its ledger at {head}"
+        raise OtherHistory(said, f"an older copy of the ledger, or events are missing from it: find out, then {mend}")
     if chain != standing.chain:
         raise OtherHistory(
             f"{what} follows another history: position {standing.position} is not what it has seen", mend

@@ -86,7 +86,7 @@ def test_a_view_of_another_history_is_refused_until_it_is_rebuilt(bench: Bench, 
     said = bench.error("session", "list")
     assert said["type"] == "OtherHistory"
     assert "ahead of its ledger" in said["message"]
-    assert said["hint"] == "tht projection rebuild"
+    assert said["hint"].endswith("tht projection rebuild")
     assert "ahead" in bench.json("status")["projections"][0]["problem"]
     bench.ok("session", "record", "s1", "--type", "table_promoted", "--subject", "t", "--detail", "d", "--actor", ANNA)
     assert "another history" in bench.error("session", "list")["message"]

@@ -224,7 +224,7 @@ def test_a_view_ahead_of_its_ledger_is_refused(tmp_path: Path, ledger: Ledger, p
         fill(restored, 3)
         with pytest.raises(OtherHistory, match="at position 5, ahead of its ledger at 3") as caught:
             catch_up(restored, file)
-    assert caught.value.hint == "tht projection rebuild"
+    assert caught.value.hint.endswith("tht projection rebuild")
     assert rows(file) == [1, 2, 3, 4, 5]
 
 
