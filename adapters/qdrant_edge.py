@@ -282,7 +282,7 @@ def _locked(path: Path) -> Lock[Any]:
     with _translated(path):
         try:
             lock.acquire()
-        except portalocker.exceptions.LockException as error:
+        except portalocker.exceptions.AlreadyLocked as error:  # any other failure is no other process
             raise IndexBusy(f"the vector index {path} is in use") from error
     return lock
 

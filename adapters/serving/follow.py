@@ -21,9 +21,18 @@ INDEX_POLL = 1.0
 log = logging.getLogger("tht.serve")
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What one try brought things to, and where the ledger's head was when it began."""
+
+    position: int
+    head: int
+
+
 @dataclass
 class Standing:
-    """How one follower does. `reached`: the position it brought things to; `since`: when it last was at the head.
+    """How one follower does. `reached`: the position it brought things to; `since`: when it last was at the head,
+    whoever had brought them there.
 
     Times in seconds of the server's clock; `problem` is empty while it works.
     """
@@ -43,7 +52,7 @@ class Follower:
     """One thread that does one thing again and again, and waits longer each time that it fails."""
 
     def __init__(
-        self, name: str, work: Callable[[], int], clock: Callable[[], float], poll: float, stopping: Event
+        self, name: str, work: Callable[[], Reached], clock: Callable[[], float], poll: float, stopping: Event
     ) -> None:
         self.standing = Standing(since=clock())
         self.work, self.clock, self.poll, self.stopping = work, clock, poll, stopping
@@ -54,8 +63,10 @@ class Follower:
         """One try; seconds to wait before the next."""
         standing = self.standing
         try:
-            standing.reached = self.work()
-            standing.since, standing.failures, standing.problem = self.clock(), 0, ""
+            reached = self.work()
+            standing.reached, standing.failures, standing.problem = reached.position, 0, ""
+            if reached.position >= reached.head:
+                standing.since = self.clock()
             return self.poll
         except Exception as error:
             told = error.message if isinstance(error, ThtError) else f"{type(error).__name__}: {error}"
@@ -98,7 +109,7 @@ class Following:
             if follower.thread.is_alive():
                 follower.thread.join(30.0)
 
-    def _views(self) -> int:
+    def _views(self) -> Reached:
         with self.pool.borrowed() as workspace:
             head = workspace.ledger.head().position
             if not self._begun:
@@ -108,21 +119,21 @@ class Following:
             while self.feed.head < head and not self.stopping.is_set():
                 self.feed.add(notices(workspace, self.feed.head))
                 self.told()
-            return head
+            return Reached(head, head)
 
-    def _index(self) -> int:
+    def _index(self) -> Reached:
         """The index at the head. Where vectors are switched off there is nothing to follow."""
         with self.pool.borrowed() as workspace:
             head = workspace.ledger.head().position
             if workspace.config.value("embedder.model") == "none":
-                return head
+                return Reached(head, head)
             if head != self._indexed:
                 self._indexed = self._caught_up(workspace)
-            return self._indexed
+            return Reached(self._indexed, head)
 
     def _caught_up(self, workspace: Workspace) -> int:
         indexing = Indexing(workspace)
         try:
             return indexing.catch_up(may_go_on=lambda: not self.stopping.is_set()).position
-        except IndexBusy:  # another node brings it up, for all of them
+        except IndexBusy:  # another node has the turn and brings it up, for all of them
             return indexing.reached()

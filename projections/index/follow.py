@@ -66,8 +66,8 @@ def catch_up_index(
 
     `may_go_on` is asked between batches, so that a search can keep to its time budget. Where nothing has changed that
     it holds, it is at `position` as it is: that is written down only when it is more than `idle` further on, as
-    writing waits for the disk. `turn` is taken only to write; IndexBusy when it cannot be had. Raises ModelUnavailable
-    and IndexUnavailable with all before the failing batch kept.
+    writing waits for the disk. `turn` is taken only to write; IndexBusy or IndexNotWritable when it cannot be had. Raises
+    ModelUnavailable and IndexUnavailable with all before the failing batch kept.
     """
     checkpoint = _stored(index, ledger)
     if checkpoint.position >= position:
@@ -153,8 +153,8 @@ def rebuild_index(
 ) -> int:
     """A new generation with every live record, beside the old one, compared with the views, then swapped in.
 
-    Returns the number of points. `position` is where the SQL views in `db` stand; `still` raises IndexBusy when it is
-    not this process's turn any more.
+    Returns the number of points. `position` is where the SQL views in `db` stand; `still` raises IndexNotWritable when
+    it is not this process's turn any more.
     """
     fingerprint = embedder.fingerprint
     total = sum(1 for _ in records.live_hashes(db)) if progress else 0

@@ -11,8 +11,8 @@ from typing import Any
 Vector = Sequence[float]
 
 # The turn to write into an index that several processes share, asked for when there is something to write: IndexBusy
-# when another has it. What it gives is called before each write, and raises IndexBusy once the turn is lost.
-Still = Callable[[], None]  # raises IndexBusy when it is not one's turn any more
+# when another has it, IndexNotWritable when it cannot be asked for. What it gives is called before each write.
+Still = Callable[[], None]  # raises IndexNotWritable when it is not one's turn any more
 Turn = Callable[[], AbstractContextManager[Still]]
 
 

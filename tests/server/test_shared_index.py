@@ -10,18 +10,22 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from adapters.doctor import Doctor
 from adapters.erasing import Erasing
 from adapters.facts import Facts
 from adapters.health import Health
+from adapters.index_turn import PostgresTurn
 from adapters.indexing import Indexing
 from adapters.serving.feed import Feed
 from adapters.serving.follow import Following
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace, open_workspace
-from domain.errors import IndexBusy, IndexUnavailable
+from domain.errors import IndexBusy, IndexNotWritable, IndexUnavailable
 from projections.index.follow import BATCH, VERSION
+from projections.scope import Reader
 from tests.crash.soundness import ADA, CODER, assert_index_follows
 from tests.postgres import cut_turns
 from tests.server.shared_qdrant import Line, fact, position, search
@@ -162,13 +166,49 @@ def test_a_server_that_follows_leaves_it_to_who_writes(shared: Node, tmp_path: P
     reached = Indexing(one).catch_up().position
     fact(one, 2)
     pool = Pool(shared("other").paths.folder.parent, "default")
-    following = Following(pool, Feed(), lambda: 0.0, lambda: None)
+    now = 0.0
+    following = Following(pool, Feed(), lambda: now, lambda: None)
     with Indexing(one).writing():
+        now = 7.0
         following.index.step()
         assert (following.index.standing.reached, following.index.standing.problem) == (reached, "")
+        assert following.index.standing.since == 0.0, "behind, whoever has the turn"
     following.index.step()
-    assert following.index.standing.reached == position(one)
+    assert (following.index.standing.reached, following.index.standing.since) == (position(one), 7.0)
     pool.close()
+
+
+def test_a_turn_that_nobody_has_and_that_cannot_be_had_is_a_problem_that_is_told(
+    shared: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of PostgreSQL that lets in no further session: not another node that brings the index up."""
+    one = shared("one")
+    known = fact(one, 1)
+    reached = Indexing(one).catch_up().position
+    now = 1.0
+    pool = Pool(one.paths.folder.parent, "default")
+    following = Following(pool, Feed(), lambda: now, lambda: None)
+    following.index.step()
+    late = fact(one, 2)
+    now = 5.0
+    with monkeypatch.context() as full:
+        full.setattr(PostgresTurn, "_connected", refused)
+        following.index.step()
+        assert "too many clients" in following.index.standing.problem
+        assert (following.index.standing.reached, following.index.standing.since) == (reached, 1.0)
+        told = {check.name: check for check in Doctor(one, {}, Reader("human:ada")).checks()}["index turn"]
+        assert (told.state, "too many clients" in told.what) == ("broken", True)
+        answer = search(one, 1)
+        assert (answer.hits[0].id, answer.voices["vector"], answer.index_position) == (known, "ran", reached)
+        assert f"index at {reached:,}" in answer.notice
+    following.index.step()
+    assert (following.index.standing.problem, following.index.standing.since) == ("", 5.0)
+    assert search(one, 2).hits[0].id == late
+    pool.close()
+
+
+def refused(_: PostgresTurn) -> None:
+    raise psycopg.OperationalError("FATAL:  sorry, too many clients already")
 
 
 def test_nodes_that_write_and_follow_all_at_once_make_one_true_index(shared: Node) -> None:
@@ -257,7 +297,7 @@ def test_a_writer_that_was_held_up_and_overtaken_spoils_nothing(shared: Node, li
         done.append(Indexing(other).catch_up().position)
 
     line.before[held_up_before] = meanwhile
-    with pytest.raises(IndexBusy, match="is lost"):
+    with pytest.raises(IndexNotWritable, match="is lost"):
         Indexing(one).catch_up()
     assert done == [position(other)]
     assert Indexing(other).reached() < done[0], "set back to where the late one had begun"
@@ -333,7 +373,7 @@ def test_many_batches_are_given_up_at_the_first_after_the_turn_was_lost(shared: 
     for number in range(BATCH + 3):
         fact(one, number)
     line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
-    with pytest.raises(IndexBusy, match="is lost"):
+    with pytest.raises(IndexNotWritable, match="is lost"):
         Indexing(one).catch_up()
     assert 0 < Indexing(other).reached() < position(one), "what was written before is kept"
     assert_index_follows(other)
