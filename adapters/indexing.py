@@ -105,6 +105,17 @@ class Indexing:
 
     @cached_property
     def store(self) -> IndexStore:
+        """Closed with the workspace at the latest."""
+        store = self._store()
+        self.workspace.closers.append(store.close)
+        return store
+
+    def close(self) -> None:
+        """Give back the connection to the index, where somebody makes one that the workspace does not keep."""
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def _store(self) -> IndexStore:
         config = self.workspace.config
         if url := config.value("index.url"):
             from adapters.qdrant_server import ServerStore

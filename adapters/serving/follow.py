@@ -132,7 +132,7 @@ class Following:
             return Reached(self._indexed, head)
 
     def _caught_up(self, workspace: Workspace) -> int:
-        indexing = Indexing(workspace)
+        indexing = Indexing.of(workspace)
         try:
             return indexing.catch_up(may_go_on=lambda: not self.stopping.is_set()).position
         except IndexBusy:  # another node has the turn and brings it up, for all of them

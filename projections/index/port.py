@@ -217,3 +217,6 @@ class IndexStore(ABC):
     @abstractmethod
     def describe(self) -> Mapping[str, str]:
         """For status and doctor: engine, where it is, what is current. Opens nothing that is locked."""
+
+    def close(self) -> None:  # noqa: B027  most have nothing
+        """Give back a connection that it made. Safe to call twice; whoever asks it again has it made anew."""
