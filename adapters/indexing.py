@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from adapters.index_turn import NAME, FileTurn, IndexTurn, Nobodys, PostgresTurn
@@ -79,6 +80,11 @@ class Rebuilt:
         return {"points": self.points, "embedded": self.embedded, "cached": self.cached, "notice": self.notice}
 
 
+def new_token() -> str:
+    """What no checkpoint has had before."""
+    return token_hex(8)
+
+
 class Indexing:
     """Opens the index only while it is used, so that other processes get their turn.
 
@@ -86,10 +92,15 @@ class Indexing:
     """
 
     def __init__(
-        self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic, *, keep_open: bool = False
+        self,
+        workspace: Workspace,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        keep_open: bool = False,
+        token: Callable[[], str] = new_token,
     ) -> None:
         self.workspace = workspace
-        self.monotonic = monotonic
+        self.monotonic, self.token = monotonic, token
         self._made_with: Checkpoint | None = None
         if keep_open:
             workspace.open_index.keep = True
@@ -191,7 +202,14 @@ class Indexing:
         cached, embedded = embedder.hits, embedder.misses
         with self.workspace.open_index.paused(), self.workspace.snapshot() as (db, position):
             points = rebuild_index(
-                self.workspace.ledger, db, self.store, embedder, position=position, progress=progress, still=still
+                self.workspace.ledger,
+                db,
+                self.store,
+                embedder,
+                position=position,
+                progress=progress,
+                still=still,
+                token=self.token,
             )
         return Rebuilt(points, embedder.misses - embedded, embedder.hits - cached, embedder.notice or "")
 
@@ -236,8 +254,7 @@ class Indexing:
         with self._open(wait=0.0) as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
-            made_anew = replace(before, position=checkpoint.position, chain=checkpoint.chain) != checkpoint
-            if made_anew:
+            if not before.is_made_as(checkpoint):
                 embedder = self._embedder_for(checkpoint)
                 vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
@@ -298,6 +315,7 @@ class Indexing:
                 progress=progress,
                 idle=idle,
                 turn=lambda: self.writing(wait),
+                token=self.token,
             )
 
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
@@ -352,7 +370,8 @@ class Indexing:
             made.close()
             return
         made_with = self.embedder.fingerprint
-        start = Checkpoint(0, "", made_with.key, made_with.model, VERSION)
+        begun = self.workspace.ledger.head().position  # whoever fills it takes the views from there or later
+        start = Checkpoint(0, "", made_with.key, made_with.model, VERSION, self.token(), begun)
         empty_index(self.workspace.ledger, self.store, start, still=still)
 
 

@@ -7,7 +7,7 @@ repeated.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from adapters.indexing import Indexing
@@ -75,7 +75,7 @@ class Purging:
             self._forget_vectors(indexing, rebuilt=False)
             if found["leftovers"] != NONE:
                 with indexing.writing() as still:
-                    indexing.store.discard(indexing.store.begin(1, still))
+                    indexing.store.discard(indexing.store.begin(None, still))
             self._require_alone(indexing)
             return NONE
         rebuilt = self._rebuilt(indexing)
@@ -98,6 +98,8 @@ class Purging:
             return
         with index:
             before = index.checkpoint()
+        if before:
+            before = replace(before, token=indexing.token(), made_at=self.workspace.ledger.head().position)
         with indexing.writing() as still:
             empty_index(self.workspace.ledger, indexing.store, before, still=still)
 

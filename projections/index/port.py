@@ -102,13 +102,23 @@ class Found:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far the index has followed the ledger, and of which ledger and embedder it is."""
+    """How far the index has followed the ledger, and of which ledger and embedder it is.
+
+    `token`: another each time that one is set, so that one which was set back is none of those that stood there before.
+    `made_at`: where the ledger stood when the generation was begun; what had been erased by then was never in it.
+    """
 
     position: int
     chain: str  # the ledger's chain hash (hex) at position
     fingerprint: str  # Fingerprint.key
     model: str  # Fingerprint.model
     version: int  # version of the index projection
+    token: str = ""
+    made_at: int = 0
+
+    def is_made_as(self, other: Checkpoint) -> bool:
+        """Whether both are of one embedder and version, wherever they stand."""
+        return (self.fingerprint, self.model, self.version) == (other.fingerprint, other.model, other.version)
 
     @property
     def dimension(self) -> int:
@@ -199,8 +209,9 @@ class IndexStore(ABC):
         """Whether an index that `current` gave is the current one still: another process may have swapped."""
 
     @abstractmethod
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         """A new, empty generation beside the current one. Leftovers of an earlier, killed rebuild are removed first.
+        Without a `dimension` it is one that stays empty.
 
         In an engine that several processes write to those only that were there when `still` said that it is one's turn:
         nobody's who has had it since.
