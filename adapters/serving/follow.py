@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from threading import Event, Thread
 
 from adapters.indexing import Indexing
+from adapters.purged import Purged
+from adapters.purging import Purging
 from adapters.serving.feed import Feed, notices
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace
-from domain.errors import IndexBusy, ThtError
+from domain.errors import HomeNotWritable, IndexBusy, ThtError
 
 POLL = 0.25  # seconds between two looks at the ledger's head, when nobody here has written
 FIRST_WAIT = 0.5  # seconds after a failure; doubled after each further one
@@ -91,12 +93,14 @@ class Following:
         self.stopping = Event()
         self.views = Follower("views", self._views, clock, POLL, self.stopping)
         self.index = Follower("index", self._index, clock, INDEX_POLL, self.stopping)
+        self.erasures = Follower("erasures", self._erasures, clock, INDEX_POLL, self.stopping)
+        self.all = {"views": self.views, "index": self.index, "erasures": self.erasures}
         self._begun = False
         self._indexed = -1
 
     def start(self) -> None:
-        self.views.thread.start()
-        self.index.thread.start()
+        for follower in self.all.values():
+            follower.thread.start()
 
     def wake(self) -> None:
         self.views.woken.set()
@@ -104,7 +108,7 @@ class Following:
     def stop(self) -> None:
         """Ends after what is under way; the index stops between two pages."""
         self.stopping.set()
-        for follower in (self.views, self.index):
+        for follower in self.all.values():
             follower.woken.set()
             if follower.thread.is_alive():
                 follower.thread.join(30.0)
@@ -119,6 +123,16 @@ class Following:
             while self.feed.head < head and not self.stopping.is_set():
                 self.feed.add(notices(workspace, self.feed.head))
                 self.told()
+            return Reached(head, head)
+
+    def _erasures(self) -> Reached:
+        """The home clean of what was erased elsewhere, once the views have followed it."""
+        with self.pool.borrowed() as workspace:
+            head = workspace.ledger.head().position
+            workspace.caught_up()
+            (purging := Purging(workspace)).follow()
+            if purging.due() and (problem := Purged.load(workspace.paths.purged).problem):
+                raise HomeNotWritable(f"traces of what was erased may be left: {problem}", "see tht doctor")
             return Reached(head, head)
 
     def _index(self) -> Reached:

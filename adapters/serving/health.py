@@ -37,8 +37,7 @@ class HealthCheck:
                 for one in views
             ],
             "followers": {
-                "views": self._follower(self.following.views.standing, head.position),
-                "index": self._follower(self.following.index.standing, head.position),
+                name: self._follower(one.standing, head.position) for name, one in self.following.all.items()
             },
         }
         locked = self.door.broken()
@@ -46,7 +45,7 @@ class HealthCheck:
             found["tokens"] = {"problem": "they cannot be read, so nobody can be let in by one"}
         broken = locked or any(one.problem for one in views) or self._fails(self.following.views.standing)
         limping = any(one.parked for one in views) or any(
-            one.problem for one in (self.following.views.standing, self.following.index.standing)
+            one.standing.problem for one in self.following.all.values()
         )
         state: State = "broken" if broken else "degraded" if limping else "ok"
         return state, {"status": state, "version": self.version, **found}
