@@ -151,7 +151,6 @@ class Doctor:
             orphans = "zero index points without a live record" if not report.notes else "no orphans seen"
             yield Check("index points", "ok", orphans)
 
-
     def _turn(self) -> Iterator[Check]:
         """Whether an index that several processes write to could be written to from here."""
         if not self.workspace.config.value("index.url"):
@@ -163,7 +162,6 @@ class Doctor:
             yield Check("index turn", "ok", error.message)
             return
         yield Check("index turn", "ok", "free")
-
 
     def _erasures(self) -> Iterator[Check]:
         """Whether this home is clean of what was erased."""

@@ -127,14 +127,11 @@ class Purging:
             raise IndexUnavailable(f"the index: {found['current']}")
         if found["current"] == NONE:
             self._forget_vectors(indexing, rebuilt=False)
-            if found["leftovers"] != NONE:
-                with indexing.writing() as still:
-                    indexing.store.discard(indexing.store.begin(None, still))
-            self._require_alone(indexing)
+            self._sweep(indexing)
             return NONE
         if erased is not None and self._begun(indexing) >= max(erased, 1):
             self._forget_vectors(indexing, rebuilt=self._has_model(indexing))
-            self._require_alone(indexing)
+            self._sweep(indexing)
             return "kept"
         rebuilt = self._rebuilt(indexing)
         self._forget_vectors(indexing, rebuilt=rebuilt)
@@ -193,6 +190,13 @@ class Purging:
             cache.clear()
         if cache.notice:
             raise HomeNotWritable(cache.notice)
+
+    def _sweep(self, indexing: Indexing) -> None:
+        """What one that was killed has left beside the current generation, which may have been the current one."""
+        if indexing.store.describe()["leftovers"] != NONE:
+            with indexing.writing() as still:
+                indexing.store.discard(indexing.store.begin(None, still))
+        self._require_alone(indexing)
 
     @staticmethod
     def _require_alone(indexing: Indexing) -> None:

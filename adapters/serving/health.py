@@ -44,9 +44,7 @@ class HealthCheck:
         if locked:
             found["tokens"] = {"problem": "they cannot be read, so nobody can be let in by one"}
         broken = locked or any(one.problem for one in views) or self._fails(self.following.views.standing)
-        limping = any(one.parked for one in views) or any(
-            one.standing.problem for one in self.following.all.values()
-        )
+        limping = any(one.parked for one in views) or any(one.standing.problem for one in self.following.all.values())
         state: State = "broken" if broken else "degraded" if limping else "ok"
         return state, {"status": state, "version": self.version, **found}
 

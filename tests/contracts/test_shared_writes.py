@@ -93,7 +93,9 @@ class TestCheckpoint:
         with pytest.raises(IndexOvertaken):
             index.save_checkpoint(replace(SECOND, token="t5"), after=FIRST)
 
-    def test_one_that_an_older_program_set_is_followed_and_once_it_has_a_token_no_more(self, index: VectorIndex) -> None:
+    def test_one_that_an_older_program_set_is_followed_and_once_it_has_a_token_no_more(
+        self, index: VectorIndex
+    ) -> None:
         old = replace(FIRST, token="", made_at=0)
         index.save_checkpoint(FIRST)
         assert isinstance(index, ServerIndex)
@@ -397,7 +399,9 @@ def test_every_field_that_a_filter_names_is_indexed_and_the_tenant_as_such(share
         store.begin(4)
         store.close()
     indexes = {body["field_name"]: body["field_schema"] for path, body in asked if "/index?" in path}
-    own = dict.fromkeys(("ref", "kind", "domain", "repo", "checkpoint.chain", "token"), "keyword") | {"state_at": "integer"}
+    own = dict.fromkeys(("ref", "kind", "domain", "repo", "checkpoint.chain", "token"), "keyword") | {
+        "state_at": "integer"
+    }
     tenants = {"tenant": {"type": "keyword", "is_tenant": True}, "generation": "keyword", "current": "keyword"}
     assert indexes == (own | tenants if shared else own)
 
