@@ -42,7 +42,7 @@ class IndexTurn(ABC):
         """Have the turn, after at most `wait` seconds.
 
         IndexBusy only where another has it, and says who if that can be told; IndexNotWritable where the lock itself
-        cannot be asked for. What it gives raises IndexNotWritable once the turn is lost: to be called before each write.
+        cannot be asked for. What it gives is called before each write: IndexNotWritable once the turn is lost.
         """
 
 

@@ -22,8 +22,10 @@ class Held(HomeNotWritable):
 
 @contextmanager
 def alone(path: Path, busy: str = "", *, wait: float = WAIT) -> Iterator[None]:
-    """Holds the lock file, made when needed. Held says `busy` when another keeps it for `wait` seconds; HomeNotWritable when
-    the file cannot be made, or locked where it is."""
+    """Holds the lock file, made when needed. Held says `busy` when another keeps it for `wait` seconds.
+
+    HomeNotWritable when the file cannot be made, or locked where it is.
+    """
     import portalocker
 
     lock = portalocker.Lock(path, mode="ab", timeout=wait, check_interval=_POLL)

@@ -1,4 +1,4 @@
-"""How far a home is clean of what was erased: a file of its own, as views, index and cache are made anew at any time."""
+"""How far a home is clean of what was erased: in a file of its own, as views, index and cache may be made anew."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Views, index and cache follow from the ledger, so everything here can be done again, and is, whenever an erase is
 repeated. Each home of a ledger cleans its own files: the one in which it is erased at once, another when its views have
-followed the erasure. The views' file says up to which erasure they did, and `purged.json` up to which the home is clean,
-so that whoever is killed in between leaves it to the next command.
+followed the erasure. The views' file says up to which erasure they did, and `purged.json` up to which the home is
+clean, so that whoever is killed in between leaves it to the next command.
 """
 
 from __future__ import annotations
