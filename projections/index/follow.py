@@ -68,8 +68,8 @@ def catch_up_index(
     `may_go_on` is asked between batches, so that a search can keep to its time budget. Where nothing has changed that
     it holds, it is at `position` as it is: that is written down only when it is more than `idle` further on, as
     writing waits for the disk. `token` gives another each time, for the checkpoints that are set. `turn` is
-    taken only to write; IndexBusy or IndexNotWritable when it cannot be had. Raises ModelUnavailable and IndexUnavailable
-    with all before the failing batch kept.
+    taken only to write; IndexBusy or IndexNotWritable when it cannot be had. Raises ModelUnavailable and
+    IndexUnavailable with all before the failing batch kept.
     """
     checkpoint = _stored(index, ledger)
     if checkpoint.position >= position:
