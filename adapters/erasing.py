@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +89,10 @@ class Erasing:
             self._decide(draft, plan, found, about)
 
         command = ("erase", list(names), about, with_memories)
-        done = self.workspace.ledger.transact(work, by, command)
-        index = "" if by.dry_run else Purging(self.workspace).run()
+        purging = Purging(self.workspace)
+        with nullcontext() if by.dry_run else purging.held():
+            done = self.workspace.ledger.transact(work, by, command)
+            index = "" if by.dry_run else purging.run()
         if done.already:
             found.already = tuple(dict.fromkeys(event.record for event in done.events(TextErased)))
         return Erased(done, found.records, found.already, len(found.positions), found.near, found.quoted, index)

@@ -22,6 +22,7 @@ class Following:
             while not stopped():
                 with self.workspace.snapshot() as (_, now):
                     pass
+                self.workspace.clean_after_erasures()
                 if now != position:
                     position = now
                     reached(position)

@@ -47,7 +47,7 @@ class Harmonize:
         """From the vectors that the cache has for the configured model; no model is loaded unless `embed`."""
         if not (embed or self.workspace.paths.vectors.exists()):
             return no_vectors
-        embedder = Indexing(self.workspace).embedder
+        embedder = Indexing.of(self.workspace).embedder
         texts = [fact.content for fact in facts]
         try:
             if embed:

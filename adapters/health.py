@@ -147,7 +147,7 @@ class Health:
     # -- parts
 
     def _index_status(self) -> IndexStatus:
-        indexing = Indexing(self.workspace)
+        indexing = Indexing.of(self.workspace)
         try:
             return indexing.status()
         except ThtError as error:  # views of another history, say: what is wrong with them is told beside it
@@ -195,11 +195,11 @@ class Health:
     def _has_index_of_its_own(self) -> bool:
         """Whether the index lies in the home and an engine for it is here: then it should open."""
         local = not self.workspace.config.value("index.url")
-        return local and self.workspace.paths.index.exists() and Indexing(self.workspace).has_engine
+        return local and self.workspace.paths.index.exists() and Indexing.of(self.workspace).has_engine
 
     def _index(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
         """The index against the views as the ledger gives them, whatever has become of the file."""
-        with self.workspace.open_index.use(Indexing(self.workspace).store) as index:
+        with self.workspace.open_index.use(Indexing.of(self.workspace).store) as index:
             if index is None:
                 notes.append(f"{NOT_COMPARED}: {NONE_YET}")
                 return

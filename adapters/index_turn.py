@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.locks import alone
-from domain.errors import HomeNotWritable, IndexBusy
+from adapters.locks import Held, alone
+from domain.errors import HomeNotWritable, IndexBusy, IndexNotWritable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NAME = "tht index"  # begins the application name of a connection that holds a turn
 _POLL = 0.1  # seconds between two tries
 _HINT = "searches go on with the index as it is; try again when that is done"
+_MEND = "searches go on with the index as it is; nobody brings it further until that is mended"
 _MINE = """SELECT 1 FROM pg_locks
     WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() AND database = {database} AND {key}"""
 _HOLDER = """SELECT application_name, pid, host(client_addr) FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -38,9 +39,10 @@ class IndexTurn(ABC):
 
     @abstractmethod
     def taken(self, wait: float) -> AbstractContextManager[Callable[[], None]]:
-        """Have the turn, after at most `wait` seconds. IndexBusy says who has it, if that can be told.
+        """Have the turn, after at most `wait` seconds.
 
-        What it gives raises IndexBusy once the turn is lost: to be called before each write.
+        IndexBusy only where another has it, and says who if that can be told; IndexNotWritable where the lock itself
+        cannot be asked for. What it gives is called before each write: IndexNotWritable once the turn is lost.
         """
 
 
@@ -62,8 +64,10 @@ class FileTurn(IndexTurn):
         with ExitStack() as held:
             try:
                 held.enter_context(alone(self.path, "another process of this home writes to the index", wait=wait))
-            except HomeNotWritable as error:
+            except Held as error:
                 raise IndexBusy(error.message, _HINT) from error
+            except HomeNotWritable as error:
+                raise IndexNotWritable(error.message, f"{error.hint}; {_MEND}") from error
             yield lambda: None
 
 
@@ -82,7 +86,7 @@ class PostgresTurn(IndexTurn):
         try:
             connection = self._connected()
         except psycopg.Error as error:
-            raise IndexBusy(f"no connection for the lock on the index: {_line(error)}", _HINT) from error
+            raise IndexNotWritable(f"no connection for the lock on the index: {_line(error)}", _MEND) from error
         try:
             self._lock(connection, wait)
             yield partial(self._require, connection)
@@ -112,7 +116,7 @@ class PostgresTurn(IndexTurn):
 
     def _require(self, connection: Connection[Any]) -> None:
         if not self._ask(connection, _MINE.format(database=_DATABASE, key=_KEY)):
-            raise IndexBusy("the lock on the index is lost: is a pooler between, not in session mode?", _HINT)
+            raise IndexNotWritable("the lock on the index is lost: is a pooler between, not in session mode?", _MEND)
 
     def _holder(self, connection: Connection[Any]) -> str:
         found = self._ask(connection, _HOLDER.format(database=_DATABASE, key=_KEY))
@@ -129,7 +133,7 @@ class PostgresTurn(IndexTurn):
         try:
             return connection.execute(statement.encode(), (self.lock,)).fetchall()
         except psycopg.Error as error:
-            raise IndexBusy(f"the lock on the index is lost: {_line(error)}", _HINT) from error
+            raise IndexNotWritable(f"the lock on the index is lost: {_line(error)}", _MEND) from error
 
 
 def _line(error: Exception) -> str:

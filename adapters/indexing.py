@@ -6,15 +6,16 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from adapters.index_turn import NAME, FileTurn, IndexTurn, Nobodys, PostgresTurn
 from adapters.ledger_place import is_elsewhere
 from adapters.workspace import Workspace
-from domain.errors import IndexBusy, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
+from domain.errors import IndexBusy, IndexNotWritable, IndexUnavailable, ModelUnavailable, ThtError, Unavailable
 from projections.index.compare import IndexDrift, compare
 from projections.index.follow import (
     VERSION,
@@ -79,6 +80,11 @@ class Rebuilt:
         return {"points": self.points, "embedded": self.embedded, "cached": self.cached, "notice": self.notice}
 
 
+def new_token() -> str:
+    """What no checkpoint has had before."""
+    return token_hex(8)
+
+
 class Indexing:
     """Opens the index only while it is used, so that other processes get their turn.
 
@@ -86,10 +92,15 @@ class Indexing:
     """
 
     def __init__(
-        self, workspace: Workspace, monotonic: Callable[[], float] = time.monotonic, *, keep_open: bool = False
+        self,
+        workspace: Workspace,
+        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        keep_open: bool = False,
+        token: Callable[[], str] = new_token,
     ) -> None:
         self.workspace = workspace
-        self.monotonic = monotonic
+        self.monotonic, self.token = monotonic, token
         self._made_with: Checkpoint | None = None
         if keep_open:
             workspace.open_index.keep = True
@@ -105,6 +116,17 @@ class Indexing:
 
     @cached_property
     def store(self) -> IndexStore:
+        """Closed with the workspace at the latest."""
+        store = self._store()
+        self.workspace.closers.append(store.close)
+        return store
+
+    def close(self) -> None:
+        """Give back the connection to the index, where somebody makes one that the workspace does not keep."""
+        if "store" in self.__dict__:
+            self.store.close()
+
+    def _store(self) -> IndexStore:
         config = self.workspace.config
         if url := config.value("index.url"):
             from adapters.qdrant_server import ServerStore
@@ -136,7 +158,7 @@ class Indexing:
         return PostgresTurn(str(config.value("ledger.url")), lock)
 
     def writing(self, wait: float | None = None) -> AbstractContextManager[Callable[[], None]]:
-        """The turn to write, after at most `wait` seconds, `index.wait` without. IndexBusy says who has it."""
+        """The turn to write, after at most `wait` seconds, `index.wait` without; see `IndexTurn.taken`."""
         return self.turn.taken(float(self.workspace.config.value("index.wait")) if wait is None else wait)
 
     @cached_property
@@ -180,7 +202,14 @@ class Indexing:
         cached, embedded = embedder.hits, embedder.misses
         with self.workspace.open_index.paused(), self.workspace.snapshot() as (db, position):
             points = rebuild_index(
-                self.workspace.ledger, db, self.store, embedder, position=position, progress=progress, still=still
+                self.workspace.ledger,
+                db,
+                self.store,
+                embedder,
+                position=position,
+                progress=progress,
+                still=still,
+                token=self.token,
             )
         return Rebuilt(points, embedder.misses - embedded, embedder.hits - cached, embedder.notice or "")
 
@@ -191,7 +220,8 @@ class Indexing:
         this or `tht index rebuild` has made the new one beside it, searches go by their other voices and say so.
         One that nodes share keeps its model until `tht index rebuild`. One that has lost its checkpoint, as on a server
         that came back with less than it had, is made anew as well.
-        IndexBusy when another process has been writing to it for `index.wait` seconds.
+        IndexBusy when another process has been writing to it for `index.wait` seconds, IndexNotWritable when the turn
+        to write cannot be asked for.
         """
         with self._open() as index:
             checkpoint = index.checkpoint()
@@ -224,14 +254,13 @@ class Indexing:
         with self._open(wait=0.0) as index:
             checkpoint = _completed(index)
             require_own_history(checkpoint, self.workspace.ledger)
-            made_anew = replace(before, position=checkpoint.position, chain=checkpoint.chain) != checkpoint
-            if made_anew:
+            if not before.is_made_as(checkpoint):
                 embedder = self._embedder_for(checkpoint)
                 vector = embedder.embed_query(question)
             deadline = self.monotonic() + float(self.workspace.config.value("index.budget"))  # loading does not count
             try:
                 checkpoint = self._follow(index, checkpoint, lambda: self.monotonic() < deadline, None, IDLE, 0.0)
-            except IndexBusy:  # another writes to it: it is searched as it is, and the answer says how far that is
+            except (IndexBusy, IndexNotWritable):  # it is searched as it is, and the answer says how far that is
                 checkpoint = _completed(index)
             self._made_with = checkpoint
             yield Asked(index, vector, checkpoint, embedder)
@@ -286,6 +315,7 @@ class Indexing:
                 progress=progress,
                 idle=idle,
                 turn=lambda: self.writing(wait),
+                token=self.token,
             )
 
     def _embedder_for(self, checkpoint: Checkpoint) -> Embedder:
@@ -340,7 +370,8 @@ class Indexing:
             made.close()
             return
         made_with = self.embedder.fingerprint
-        start = Checkpoint(0, "", made_with.key, made_with.model, VERSION)
+        begun = self.workspace.ledger.head().position  # whoever fills it takes the views from there or later
+        start = Checkpoint(0, "", made_with.key, made_with.model, VERSION, self.token(), begun)
         empty_index(self.workspace.ledger, self.store, start, still=still)
 
 

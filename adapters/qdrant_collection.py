@@ -17,6 +17,7 @@ from adapters.qdrant_points import (
     OVERSAMPLING,
     PAGE,
     REBUILD,
+    TOKEN,
     VECTOR,
     batches,
     best_first,
@@ -32,7 +33,7 @@ from projections.index.port import Checkpoint, Found, Point, Vector, VectorIndex
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import FieldCondition, Filter, PointStruct, SearchParams
+    from qdrant_client.models import FieldCondition, Filter, IsEmptyCondition, PointStruct, SearchParams
 
 TENANT, GENERATION = "tenant", "generation"
 STATE = "state_at"  # the position of the views that a point was written from
@@ -92,7 +93,7 @@ class ServerIndex(VectorIndex):
         if after is None:
             self._upsert([PointStruct(id=here, vector={}, payload={**payload, **self.part.marks})])
             return
-        same = Filter(must=[HasIdCondition(has_id=[here]), is_one_of(CHAIN, [after.chain])])
+        same = Filter(must=[HasIdCondition(has_id=[here]), is_one_of(CHAIN, [after.chain]), _has_token(after.token)])
         with self._open() as client:
             client.set_payload(self.part.collection, payload, same, wait=True, ordering=WriteOrdering.STRONG)
         if (stands := self.checkpoint()) != checkpoint:
@@ -263,7 +264,7 @@ def index_fields(client: QdrantClient, name: str, *, by_tenants: bool = False) -
     if by_tenants:  # first of all, so that the points of a tenant lie together
         tenants = KeywordIndexParams(type=KeywordIndexType.KEYWORD, is_tenant=True)
         client.create_payload_index(name, TENANT, tenants, wait=True)
-    for keyword in (*INDEXED_FIELDS, CHAIN, *((GENERATION, CURRENT) if by_tenants else ())):
+    for keyword in (*INDEXED_FIELDS, CHAIN, TOKEN, *((GENERATION, CURRENT) if by_tenants else ())):
         client.create_payload_index(name, keyword, PayloadSchemaType.KEYWORD, wait=True)
     client.create_payload_index(name, STATE, PayloadSchemaType.INTEGER, wait=True)
 
@@ -279,6 +280,13 @@ def is_one_of(field_name: str, values: Sequence[str]) -> FieldCondition:
     from qdrant_client.models import FieldCondition, MatchAny
 
     return FieldCondition(key=field_name, match=MatchAny(any=list(values)))
+
+
+def _has_token(token: str) -> FieldCondition | IsEmptyCondition:
+    """Whether it is the very checkpoint that its writer knows; one that an older program has set has no token."""
+    from qdrant_client.models import IsEmptyCondition, PayloadField
+
+    return is_one_of(TOKEN, [token]) if token else IsEmptyCondition(is_empty=PayloadField(key=TOKEN))
 
 
 def _state(*, gt: int | None = None, gte: int | None = None) -> FieldCondition:

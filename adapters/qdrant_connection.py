@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,8 +18,50 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
 SLOW = 1.0  # seconds after which a failure has kept somebody waiting
-REST = 15.0  # seconds for which a server is then taken to be away: one search waits for it, and not each
+REST = 15.0  # seconds for which a server is then taken to be away
+SERVERS = 32  # of which a process remembers that they are away
 OLDEST = (1, 16)  # the first server that writes under a condition; one before it would write in any case
+
+
+class Absences:
+    """The servers that do not answer, for all who ask them in a process: each workspace, and each that is opened anew,
+    has a way of its own, and would wait as long to find out the same.
+
+    After the rest one tries, and until it knows, the others are told what was known. At most `SERVERS` are kept, the
+    latest: who is forgotten is asked again.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[str, str | None], tuple[float, str, str]] = {}  # when, message and hint
+        self._lock = Lock()
+
+    def require(self, server: tuple[str, str | None], now: float, timeout: float) -> None:
+        """IndexUnavailable while the server rests. Afterwards whoever asks is the one that tries, for its `timeout`."""
+        if not self._until:
+            return
+        with self._lock:
+            if (away := self._until.get(server)) is None:
+                return
+            until, message, hint = away
+            if now < until:
+                raise IndexUnavailable(message, hint)
+            self._until[server] = (now + timeout, message, hint)
+
+    def note(self, server: tuple[str, str | None], now: float, error: IndexUnavailable) -> None:
+        with self._lock:
+            self._until.pop(server, None)
+            self._until[server] = (now + REST, error.message, error.hint)
+            while len(self._until) > SERVERS:
+                del self._until[next(iter(self._until))]
+
+    def forget(self, server: tuple[str, str | None]) -> None:
+        """It has answered, or keeps nobody waiting."""
+        if self._until:
+            with self._lock:
+                self._until.pop(server, None)
+
+
+OF_THIS_PROCESS = Absences()
 
 
 class Way:
@@ -31,6 +74,7 @@ class Way:
         client: QdrantClient | None,
         timeout: int,
         monotonic: Callable[[], float] = time.monotonic,
+        absences: Absences = OF_THIS_PROCESS,
     ) -> None:
         if not url and client is None:
             raise InvalidInput("a Qdrant server needs a URL")
@@ -39,14 +83,14 @@ class Way:
         self._made: QdrantClient | None = None
         self._given = client
         self._monotonic = monotonic
-        self._away: tuple[float, IndexUnavailable] | None = None  # until when, and why
+        self._absences = absences if client is None else Absences()  # a client that is given may lead anywhere
+        self._server = (url, api_key)
 
     @contextmanager
     def open(self) -> Iterator[QdrantClient]:
         """The client; whatever it raises becomes IndexUnavailable with where the server is and what to do."""
-        begun = self._monotonic()
-        if self._away and begun < self._away[0]:
-            raise self._away[1]
+        begun, answers = self._monotonic(), True
+        self._absences.require(self._server, begun, self._timeout)
         try:
             yield self._client()
         except ThtError:
@@ -56,8 +100,12 @@ class Way:
         except Exception as problem:
             error, now = _unavailable(self.where, problem), self._monotonic()
             if _got_no_answer(problem) and now - begun >= SLOW:
-                self._away = (now + REST, error)
+                answers = False
+                self._absences.note(self._server, now, error)
             raise error from problem
+        finally:
+            if answers:
+                self._absences.forget(self._server)
 
     def close(self) -> None:
         """Close the connection, if it was made here. Safe to call twice."""

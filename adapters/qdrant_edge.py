@@ -201,7 +201,7 @@ class EdgeStore(IndexStore):
         with _translated(self._folder.path):
             return isinstance(index, EdgeIndex) and index.path == self._folder.path / self._folder.current_name()
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         with _translated(self._folder.path):
             import qdrant_edge  # noqa: F401  before anything is removed
 
@@ -209,7 +209,7 @@ class EdgeStore(IndexStore):
             for leftover in self._folder.leftovers():
                 _remove_unless_open(leftover)
             path = self._folder.add()
-        return _opened(path, lambda: _create(path, dimension))
+        return _opened(path, lambda: _create(path, dimension or 1))
 
     def swap(self, fresh: VectorIndex) -> None:
         """Killed before the pointer is replaced: the old one is current. After: the new one, and a leftover stays.
@@ -282,7 +282,7 @@ def _locked(path: Path) -> Lock[Any]:
     with _translated(path):
         try:
             lock.acquire()
-        except portalocker.exceptions.LockException as error:
+        except portalocker.exceptions.AlreadyLocked as error:  # any other failure is no other process
             raise IndexBusy(f"the vector index {path} is in use") from error
     return lock
 

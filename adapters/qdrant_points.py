@@ -17,6 +17,8 @@ from projections.refs import MEMORY
 VECTOR = "text"  # a named vector, because only a named one may be left out, as the checkpoint does
 INDEXED_FIELDS = ("ref", "kind", "domain", "repo")
 CHECKPOINT_ID = str(uuid5(POINTS, "checkpoint"))  # no chunk number in it, so never the id of a record's point
+TOKEN = "token"
+BESIDE = (TOKEN, "made_at")  # of a checkpoint
 BATCH = 256  # points a request: 0.4 MB at 384 dimensions, below every limit of engine and server
 PAGE = 500  # payloads a page of a scan
 REBUILD = "tht index rebuild"
@@ -48,14 +50,20 @@ def _said(fields: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[tuple[str, tup
 
 
 def checkpoint_payload(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The payload of the checkpoint's point. It has neither `ref` nor `kind`, so no filter of ours meets it."""
-    return {"checkpoint": asdict(checkpoint)}
+    """The payload of the checkpoint's point. It has neither `ref` nor `kind`, so no filter of ours meets it.
+
+    What came later stands beside it, where an older program, which shares the index, does not look.
+    """
+    told = asdict(checkpoint)
+    beside = {name: told.pop(name) for name in BESIDE}
+    return {"checkpoint": told, **beside}
 
 
 def checkpoint_from(payload: Mapping[str, Any] | None) -> Checkpoint:
     """The reverse of `checkpoint_payload`; IndexUnavailable when it is not one."""
     try:
-        return Checkpoint(**(payload or {})["checkpoint"])
+        found = payload or {}
+        return Checkpoint(**found["checkpoint"], **{name: found[name] for name in BESIDE if name in found})
     except (KeyError, TypeError) as problem:
         raise IndexUnavailable("the checkpoint in the vector index cannot be read", REBUILD) from problem
 

@@ -67,7 +67,7 @@ class ServerStore(IndexStore):
         with self._way.open() as client:
             return isinstance(index, ServerIndex) and index.name == self._alias_target(client)
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
             taken = self._generations(client)
             still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
@@ -76,7 +76,7 @@ class ServerStore(IndexStore):
                 if leftover != current:
                     client.delete_collection(leftover)
             name = f"{self._prefix}-{new_generation(max(taken.values(), default=0) + 1)}"
-            make_collection(client, name, dimension)
+            make_collection(client, name, dimension or 1)
             index_fields(client, name)
             return self._index(client, name)
 

@@ -30,6 +30,7 @@ from adapters.qdrant_collection import (
     remove,
 )
 from adapters.qdrant_connection import Way, is_local
+from adapters.qdrant_points import REBUILD
 from adapters.qdrant_server import require_name
 from domain.errors import IndexUnavailable, Refused
 from projections.index.points import POINTS
@@ -77,14 +78,13 @@ class TenantStore(IndexStore):
         with self._way.open() as client:
             return isinstance(index, ServerIndex) and index.part == self._part(self._pointer(client))
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         with self._way.open() as client:
             taken = self._generations(client)
             still()  # after the look: what the next one makes, whose turn it may be from now on, is not among them
             pointer = self._pointer(client)
             self._clear(client, taken, pointer)
-            name = f"{self._name}-{dimension}"
-            self._make(client, name, dimension)
+            name = self._made(client, dimension, pointer)
             number = pointer.number + 1 if pointer else 1
             return self._index(client, name, new_generation(number))
 
@@ -150,6 +150,18 @@ class TenantStore(IndexStore):
             name, _, dimension = one.name.rpartition("-")
             if name == self._name and dimension.isdecimal():
                 yield one.name
+
+    def _made(self, client: QdrantClient, dimension: int | None, pointer: Pointer | None) -> str:
+        """The collection for this length of vector. What stays empty is put where the tenant is, or any other: it is
+        worth no collection, which would stay for all of them."""
+        if dimension is None:
+            found = pointer.collection if pointer else next(self._names(client), None)
+            if found is None:
+                raise IndexUnavailable(f"there is no collection {self._name}-…", REBUILD)
+            return found
+        name = f"{self._name}-{dimension}"
+        self._make(client, name, dimension)
+        return name
 
     def _make(self, client: QdrantClient, name: str, dimension: int) -> None:
         if not client.collection_exists(name):

@@ -195,7 +195,7 @@ class Recalling:
     def _ranked(self, asked: Question, seen: Seen, moment: Moment, language: str) -> tuple[Read, VectorVoice]:
         """By every voice of the mode; by the others where the model or the index fails, at whatever step."""
         weights = Weights(self._by_intent())
-        indexing, heard = self.indexing or Indexing(self.workspace), VectorVoice()
+        indexing, heard = self.indexing or Indexing.of(self.workspace), VectorVoice()
         if asked.mode != "keyword":
             try:
                 with self._meaning(asked, seen, moment, indexing) as (meaning, heard, embedder):

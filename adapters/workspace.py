@@ -129,13 +129,19 @@ class Paths:
 
     @property
     def upkeep_lock(self) -> Path:
-        """Held by one run of upkeep at a time."""
-        return self.folder / "upkeep.lock"
+        return self.folder / "upkeep.lock"  # held by one run of upkeep at a time
+
+    @property
+    def purged(self) -> Path:
+        return self.folder / "purged.json"  # how far the home is clean of what was erased
+
+    @property
+    def purge_lock(self) -> Path:
+        return self.folder / "purge.lock"  # held by whoever erases, or cleans the home of what was erased
 
     @property
     def maintain_lock(self) -> Path:
-        """Held by the one `tht maintain` of a workspace."""
-        return self.folder / "maintain.lock"
+        return self.folder / "maintain.lock"  # held by the one `tht maintain` of a workspace
 
 
 class Workspace:
@@ -163,8 +169,20 @@ class Workspace:
     def __enter__(self) -> Workspace:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self.clean_after_erasures()
+        finally:
+            self.close()
+
+    def clean_after_erasures(self) -> None:
+        """Once the views have followed what was erased in another home, or by a process that was killed: leave nothing
+        of it in this one. To be called while nothing is read here. What fails is logged, and tried again later."""
+        if "file" in self.__dict__ and self.file.is_open and self.file.erased():
+            from adapters.purging import clean_quietly
+
+            clean_quietly(self)
 
     # -- views
 

@@ -35,7 +35,8 @@ ThtError
     ├── LedgerDamaged      the database or an event in it cannot be read
     ├── ModelUnavailable   no embedding model, or it failed
     └── IndexUnavailable   the vector index is locked, away, or cannot be loaded
-        └── IndexBusy      another process holds the embedded index
+        ├── IndexBusy      another process holds the embedded index, or has the turn to write to a shared one
+        └── IndexNotWritable  the turn to write to a shared index cannot be asked for, or is lost; it can be searched
 """
 
 from __future__ import annotations
@@ -241,6 +242,12 @@ class IndexUnavailable(Unavailable):
 
 class IndexBusy(IndexUnavailable):
     default_hint = "another process holds the index; wait for it, or search without vectors"
+
+
+class IndexNotWritable(IndexUnavailable):
+    """Nobody else is known to have the turn to write to a shared index, and yet it cannot be had."""
+
+    default_hint = "searches go on with the index as it is, and its lag says how far that is"
 
 
 class IndexOvertaken(IndexBusy):

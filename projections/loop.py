@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from domain.erasure import TextErased
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent, ThtError
 from domain.event import Envelope, Event
 from projections.view import Parked, Standing, Tables, View, ViewsFile
@@ -118,14 +119,14 @@ def _apply_page(
     parked = file.parked()
     try:
         try:
-            with _claimed(file, behind, reached) as db:
+            with _claimed(file, behind, reached, page) as db:
                 for view, before in concerned:
                     for event in _wanted(parked, view, before, page):
                         _apply(db, view, event)
         except PoisonEvent:
             if fail_fast:
                 raise
-            with _claimed(file, behind, reached) as db:
+            with _claimed(file, behind, reached, page) as db:
                 for view, before in concerned:
                     _apply_or_park(file, db, view, _wanted(parked, view, before, page))
     except _Overtaken:
@@ -139,7 +140,7 @@ class _Overtaken(Exception):
 
 @contextmanager
 def _claimed(
-    file: ViewsFile, behind: Sequence[tuple[Tables, Standing]], reached: Standing
+    file: ViewsFile, behind: Sequence[tuple[Tables, Standing]], reached: Standing, page: Sequence[Envelope | Broken]
 ) -> Iterator[sqlite3.Connection]:
     with file.transaction() as db:
         alike: dict[Standing, list[Tables]] = {}
@@ -147,6 +148,9 @@ def _claimed(
             alike.setdefault(before, []).append(view)
         if not all(file.claim(views, before, reached) for before, views in alike.items()):
             raise _Overtaken
+        erasures = [one.position for one in page if isinstance(one, Envelope) and isinstance(one.event, TextErased)]
+        if erasures:
+            file.note_erasure(erasures[-1])
         yield db
 
 

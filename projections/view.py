@@ -24,6 +24,7 @@ from projections.wal import use_wal
 CACHE = 8_192  # KiB of pages that a connection keeps: a search of many records reads the same ones again
 LOCK_TIMEOUT = 30.0  # seconds that one process waits for another's page
 SHOWN_PARTS = 3
+MOST = 2**31 - 1  # that the header's field holds
 # How a full-text table is merged: every segment is asked about every word, and by default one that grows record by
 # record has a dozen. With these it has half as many, and writing costs no more.
 MERGING = (("automerge", 2), ("crisismerge", 4))
@@ -132,7 +133,7 @@ class ViewsFile:
 
     def __init__(self, path: Path | None, views: Sequence[Tables], genesis: str) -> None:
         """Opens or makes the file; None keeps it in memory. Tables are made under a lock, so openers do not collide."""
-        self.path, self.views = path, tuple(views)
+        self.path, self.views, self.is_open = path, tuple(views), True
         with self.translated():
             self.db = sqlite3.connect(
                 path or ":memory:", timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
@@ -194,6 +195,7 @@ class ViewsFile:
             self.db.execute("INSERT OR IGNORE INTO projections VALUES (?, ?, 0, ?)", (view.name, view.version, genesis))
 
     def close(self) -> None:
+        self.is_open = False
         self.db.close()
 
     @contextmanager
@@ -249,6 +251,19 @@ class ViewsFile:
         return HomeNotWritable(
             f"{name} is damaged: {how}", "it holds nothing of its own: tht projection rebuild makes it anew"
         )
+
+    # -- erasures
+
+    def erased(self) -> int:
+        """The position of the last erasure that the views have followed, 0 without one."""
+        with self.translated():
+            return int(self.db.execute("PRAGMA user_version").fetchone()[0])
+
+    def note_erasure(self, position: int) -> None:
+        """Inside the transaction that applies it: whoever is killed after it finds what is to be cleaned. In a field
+        of the file's header, which every older version of this file has."""
+        if position > self.erased():
+            self.db.execute(f"PRAGMA user_version = {min(position, MOST)}")
 
     # -- standing
 

@@ -37,7 +37,12 @@ async def _serve(workspace: Workspace, speaker: Identity) -> None:
     turn = CapacityLimiter(1)
 
     async def lend(work: Callable[[Workspace], T]) -> T:
-        return await to_thread.run_sync(work, workspace, limiter=turn)
+        def act(lent: Workspace) -> T:
+            done = work(lent)
+            lent.clean_after_erasures()
+            return done
+
+        return await to_thread.run_sync(act, workspace, limiter=turn)
 
     server = make_server(lend, lambda _: speaker)
     async with anyio.create_task_group() as tasks:

@@ -37,17 +37,14 @@ class HealthCheck:
                 for one in views
             ],
             "followers": {
-                "views": self._follower(self.following.views.standing, head.position),
-                "index": self._follower(self.following.index.standing, head.position),
+                name: self._follower(one.standing, head.position) for name, one in self.following.all.items()
             },
         }
         locked = self.door.broken()
         if locked:
             found["tokens"] = {"problem": "they cannot be read, so nobody can be let in by one"}
         broken = locked or any(one.problem for one in views) or self._fails(self.following.views.standing)
-        limping = any(one.parked for one in views) or any(
-            one.problem for one in (self.following.views.standing, self.following.index.standing)
-        )
+        limping = any(one.parked for one in views) or any(one.standing.problem for one in self.following.all.values())
         state: State = "broken" if broken else "degraded" if limping else "ok"
         return state, {"status": state, "version": self.version, **found}
 

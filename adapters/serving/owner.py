@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import portalocker
-
 from adapters.config import Config
+from adapters.locks import Held, alone
 from adapters.qdrant_edge import EdgeStore
 from adapters.shared_index.answering import IndexSocket
 from adapters.shared_index.held import HeldStore
 from adapters.workspace import Paths
-from domain.errors import HomeNotWritable, ServingUnavailable
+from domain.errors import ServingUnavailable
 
 
 class Owner:
@@ -20,16 +19,12 @@ class Owner:
     def __init__(self, paths: Paths, config: Config) -> None:
         self.paths, self.config = paths, config
         self._held = ExitStack()
-        lock = portalocker.Lock(paths.serve_lock, mode="ab", timeout=0, fail_when_locked=True)
         try:
-            lock.acquire()
-        except portalocker.exceptions.LockException as error:
+            self._held.enter_context(alone(paths.serve_lock, wait=0.0))
+        except Held as error:
             raise ServingUnavailable(
                 f"another tht serve of {paths.folder.name} runs", "one server owns the index; stop it first"
             ) from error
-        except OSError as error:
-            raise HomeNotWritable(f"{paths.serve_lock} cannot be made: {error.strerror}") from error
-        self._held.callback(lock.release)
 
     def open(self) -> None:
         """An index on a Qdrant server of its own needs no owner."""

@@ -43,7 +43,7 @@ class HeldStore(IndexStore):
         """Whether a handle can still be asked."""
         return isinstance(index, Handle) and index.opened == self.opened
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         with self._lock:
             return self.store.begin(dimension, still)
 
@@ -128,7 +128,7 @@ class SharedStore(IndexStore):
             return False
         return store.is_current(index)
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         store = self._store()
         fresh = store.begin(dimension, still)
         self._from[fresh] = store

@@ -99,7 +99,7 @@ class RemoteStore(IndexStore):
         except IndexUnavailable:
             return False
 
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         line = _Line(self.path, self.wait)
         try:
             line.ask("store", "begin", dimension)

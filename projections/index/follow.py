@@ -4,8 +4,8 @@ It cannot share a transaction with anything, so points are written first, idempo
 kills it anywhere gets the same index after catching up.
 
 Of several processes that share one, the one whose turn it is writes. One that lost its turn and does not know yet is
-found out by the checkpoint: each names the one that it follows, and whoever is overtaken sets it back to where it had
-begun, so that what both have written is written again.
+found out by the checkpoint: each names the one that it follows, by a token that no other has, and whoever is overtaken
+sets it back to where it had begun, so that what both have written is written again.
 """
 
 from __future__ import annotations
@@ -61,13 +61,15 @@ def catch_up_index(
     progress: Progress | None = None,
     idle: int = 0,
     turn: Turn = unshared,
+    token: Callable[[], str],
 ) -> Checkpoint:
     """Bring the index to `position`, where the SQL views in `db` stand; returns where it got to.
 
     `may_go_on` is asked between batches, so that a search can keep to its time budget. Where nothing has changed that
     it holds, it is at `position` as it is: that is written down only when it is more than `idle` further on, as
-    writing waits for the disk. `turn` is taken only to write; IndexBusy when it cannot be had. Raises ModelUnavailable
-    and IndexUnavailable with all before the failing batch kept.
+    writing waits for the disk. `token` gives another each time, for the checkpoints that are set. `turn` is
+    taken only to write; IndexBusy or IndexNotWritable when it cannot be had. Raises ModelUnavailable and
+    IndexUnavailable with all before the failing batch kept.
     """
     checkpoint = _stored(index, ledger)
     if checkpoint.position >= position:
@@ -87,10 +89,10 @@ def catch_up_index(
             points = _points(db, embedder, [ref for ref, _ in batch])  # takes long: the turn is looked at after it
             still()
             index.replace([ref for ref, _ in batch], points, position=position)
-            checkpoint = _move(ledger, index, checkpoint, _reached(batch, changed[start + BATCH :]))
+            checkpoint = _move(ledger, index, checkpoint, _reached(batch, changed[start + BATCH :]), token)
             if progress:
                 progress(checkpoint.position, position)
-        return _move(ledger, index, checkpoint, position)
+        return _move(ledger, index, checkpoint, position, token)
 
     with turn() as still:
         for _ in range(TRIES - 1):
@@ -124,21 +126,29 @@ def _at(ledger: LedgerReader, before: Checkpoint, position: int) -> Checkpoint:
     return replace(before, position=position, chain=chain)
 
 
-def _move(ledger: LedgerReader, index: VectorIndex, before: Checkpoint, position: int) -> Checkpoint:
-    after = _at(ledger, before, position)
+def _move(
+    ledger: LedgerReader, index: VectorIndex, before: Checkpoint, position: int, token: Callable[[], str]
+) -> Checkpoint:
+    after = replace(_at(ledger, before, position), token=token())
     try:
         index.save_checkpoint(after, after=before)
     except IndexOvertaken:
-        _step_back(index, before)
+        _step_back(index, before, token)
         raise
     return after
 
 
-def _step_back(index: VectorIndex, to: Checkpoint) -> None:
-    """What was written since `to` may stand beside what another wrote from a later state: from there it is redone."""
-    while (stands := index.checkpoint()) is not None and stands.position > to.position:
+def _step_back(index: VectorIndex, to: Checkpoint, token: Callable[[], str]) -> None:
+    """What was written since `to` may stand beside what another wrote from a later state: from there it is redone.
+
+    Where the index stands there or below already it is set all the same, with a new token: somebody who goes on from
+    what stands there now may have been at these records before this one's writes arrived.
+    """
+    while (stands := index.checkpoint()) is not None:
+        back = to if stands.position > to.position else stands
         with suppress(IndexOvertaken):
-            index.save_checkpoint(to, after=stands)
+            index.save_checkpoint(replace(back, token=token()), after=stands)
+            return
 
 
 def rebuild_index(
@@ -150,11 +160,12 @@ def rebuild_index(
     position: int,
     progress: Progress | None = None,
     still: Still = always,
+    token: Callable[[], str],
 ) -> int:
     """A new generation with every live record, beside the old one, compared with the views, then swapped in.
 
-    Returns the number of points. `position` is where the SQL views in `db` stand; `still` raises IndexBusy when it is
-    not this process's turn any more.
+    Returns the number of points. `position` is where the SQL views in `db` stand; `still` raises IndexNotWritable when
+    it is not this process's turn any more.
     """
     fingerprint = embedder.fingerprint
     total = sum(1 for _ in records.live_hashes(db)) if progress else 0
@@ -170,7 +181,8 @@ def rebuild_index(
                 progress(done, total)
         fresh.settle()
         chain = ledger.chain_at(position) or ""
-        fresh.save_checkpoint(Checkpoint(position, chain, fingerprint.key, fingerprint.model, VERSION))
+        made_with = (fingerprint.key, fingerprint.model, VERSION)
+        fresh.save_checkpoint(Checkpoint(position, chain, *made_with, token=token(), made_at=position))
         drift = compare(db, fresh)
         if drift.found:
             raise IndexUnavailable(f"the new index does not equal the views: {drift}", "the old one stays in place")
@@ -182,7 +194,7 @@ def rebuild_index(
 def empty_index(ledger: LedgerReader, store: IndexStore, made_with: Checkpoint | None, *, still: Still) -> None:
     """A new generation that holds nothing, at position 0, swapped in to be caught up. `made_with`: whose embedder it is
     for; None, where nobody knows, leaves it without a checkpoint, to be made anew."""
-    with _generation(store, made_with.dimension if made_with else 1, still) as fresh:
+    with _generation(store, made_with.dimension if made_with else None, still) as fresh:
         if made_with:
             genesis = ledger.chain_at(0) or ""
             fresh.save_checkpoint(replace(made_with, position=0, chain=genesis, version=VERSION))
@@ -190,7 +202,7 @@ def empty_index(ledger: LedgerReader, store: IndexStore, made_with: Checkpoint |
 
 
 @contextmanager
-def _generation(store: IndexStore, dimension: int, still: Still) -> Iterator[VectorIndex]:
+def _generation(store: IndexStore, dimension: int | None, still: Still) -> Iterator[VectorIndex]:
     """One beside the current one, swapped in when it is filled, else discarded."""
     fresh = store.begin(dimension, still)
     try:

@@ -11,8 +11,8 @@ from typing import Any
 Vector = Sequence[float]
 
 # The turn to write into an index that several processes share, asked for when there is something to write: IndexBusy
-# when another has it. What it gives is called before each write, and raises IndexBusy once the turn is lost.
-Still = Callable[[], None]  # raises IndexBusy when it is not one's turn any more
+# when another has it, IndexNotWritable when it cannot be asked for. What it gives is called before each write.
+Still = Callable[[], None]  # raises IndexNotWritable when it is not one's turn any more
 Turn = Callable[[], AbstractContextManager[Still]]
 
 
@@ -102,13 +102,23 @@ class Found:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far the index has followed the ledger, and of which ledger and embedder it is."""
+    """How far the index has followed the ledger, and of which ledger and embedder it is.
+
+    `token`: another each time that one is set, so that one which was set back is none of those that stood there before.
+    `made_at`: where the ledger stood when the generation was begun; what had been erased by then was never in it.
+    """
 
     position: int
     chain: str  # the ledger's chain hash (hex) at position
     fingerprint: str  # Fingerprint.key
     model: str  # Fingerprint.model
     version: int  # version of the index projection
+    token: str = ""
+    made_at: int = 0
+
+    def is_made_as(self, other: Checkpoint) -> bool:
+        """Whether both are of one embedder and version, wherever they stand."""
+        return (self.fingerprint, self.model, self.version) == (other.fingerprint, other.model, other.version)
 
     @property
     def dimension(self) -> int:
@@ -199,8 +209,9 @@ class IndexStore(ABC):
         """Whether an index that `current` gave is the current one still: another process may have swapped."""
 
     @abstractmethod
-    def begin(self, dimension: int, still: Still = always) -> VectorIndex:
+    def begin(self, dimension: int | None, still: Still = always) -> VectorIndex:
         """A new, empty generation beside the current one. Leftovers of an earlier, killed rebuild are removed first.
+        Without a `dimension` it is one that stays empty.
 
         In an engine that several processes write to those only that were there when `still` said that it is one's turn:
         nobody's who has had it since.
@@ -217,3 +228,6 @@ class IndexStore(ABC):
     @abstractmethod
     def describe(self) -> Mapping[str, str]:
         """For status and doctor: engine, where it is, what is current. Opens nothing that is locked."""
+
+    def close(self) -> None:  # noqa: B027  most have nothing
+        """Give back a connection that it made. Safe to call twice; whoever asks it again has it made anew."""

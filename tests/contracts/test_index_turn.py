@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from adapters.index_turn import FileTurn, IndexTurn, PostgresTurn
-from domain.errors import IndexBusy
+from domain.errors import IndexBusy, IndexNotWritable
 from tests.postgres import connect, cut_turns, new_database
 
 ROOT = Path(__file__).parents[2]
@@ -123,7 +124,7 @@ def test_whose_connection_is_cut_finds_out_before_it_writes_and_another_takes_ov
         still()
         assert cut_turns(database) == 1
         with PostgresTurn(database, "a").taken(10.0) as others:
-            with pytest.raises(IndexBusy, match="is lost"):
+            with pytest.raises(IndexNotWritable, match="is lost"):
                 still()
             others()
 
@@ -135,13 +136,41 @@ def test_a_lock_that_its_session_has_not_is_no_turn(database: str) -> None:
             assert db.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (1,)
         connection = still.args[0]  # type: ignore[attr-defined]
         connection.execute("SELECT pg_advisory_unlock_all()")
-        with pytest.raises(IndexBusy, match="session mode"):
+        with pytest.raises(IndexNotWritable, match="session mode"):
             still()
 
 
-def test_without_a_server_there_is_no_turn() -> None:
+def test_without_a_server_there_is_no_turn_and_nobody_is_said_to_have_it() -> None:
     with (
-        pytest.raises(IndexBusy, match="no connection for the lock"),
+        pytest.raises(IndexNotWritable, match="no connection for the lock"),
         PostgresTurn("postgresql://tht@127.0.0.1:9/none", "a").taken(0.0),
     ):
         pass
+
+
+def test_a_login_that_is_refused_is_no_other_process(database: str) -> None:
+    from psycopg.conninfo import make_conninfo
+
+    stranger = PostgresTurn(make_conninfo(database, user="nobody_here"), "a")
+    with pytest.raises(IndexNotWritable, match="nobody_here"), stranger.taken(0.0):
+        pass
+
+
+# -- a lock file -------------------------------------------------------------------------------------------------------
+
+
+def test_a_lock_file_that_cannot_be_made_is_no_other_process(tmp_path: Path) -> None:
+    with pytest.raises(IndexNotWritable, match="cannot be made") as refused, FileTurn(tmp_path / "no" / "a").taken(0.0):
+        pass
+    assert "permissions" in refused.value.hint
+
+
+@pytest.mark.posix
+def test_a_file_system_without_locks_is_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("portalocker.portalocker.LOCKER", refuse)
+    with pytest.raises(IndexNotWritable, match="cannot be locked") as refused, FileTurn(tmp_path / "a").taken(30.0):
+        pass
+    assert "a disk of this machine" in refused.value.hint

@@ -17,6 +17,7 @@ from qdrant_client import QdrantClient
 
 from adapters.qdrant_collection import ServerIndex
 from adapters.qdrant_connection import Way
+from adapters.qdrant_points import CHECKPOINT_ID
 from adapters.qdrant_server import ServerStore
 from adapters.qdrant_tenants import TenantStore
 from domain.errors import IndexOvertaken, IndexUnavailable
@@ -24,8 +25,11 @@ from projections.index.port import Checkpoint, IndexStore, VectorIndex, Within
 from tests.contracts.engines import SHARED, TENANTS, Opener, opened_again, point, tenants
 
 EAST, NORTH = [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]
-FIRST = Checkpoint(position=10, chain="aa" * 32, fingerprint="hash:4@1/sum/normalised/4", model="hash:4", version=2)
-SECOND, THIRD = replace(FIRST, position=20, chain="bb" * 32), replace(FIRST, position=30, chain="cc" * 32)
+FIRST = Checkpoint(10, "aa" * 32, "hash:4@1/sum/normalised/4", "hash:4", version=2, token="t1")
+SECOND, THIRD = (
+    replace(FIRST, position=20, chain="bb" * 32, token="t2"),
+    replace(FIRST, position=30, chain="cc" * 32, token="t3"),
+)
 
 
 @pytest.fixture(params=SHARED)
@@ -42,6 +46,9 @@ def store(opener: Opener) -> IndexStore:
 def index(store: IndexStore) -> Iterator[VectorIndex]:
     with store.begin(4) as opened:
         yield opened
+
+
+of_an_older_program = {"fingerprint": FIRST.fingerprint, "model": FIRST.model, "version": FIRST.version}
 
 
 def texts(index: VectorIndex) -> dict[tuple[str, int], str]:
@@ -67,6 +74,43 @@ class TestCheckpoint:
         with pytest.raises(IndexOvertaken, match="at position 20"):
             index.save_checkpoint(THIRD, after=FIRST)
         assert index.checkpoint() == SECOND
+
+    def test_one_that_was_set_back_to_where_another_had_begun_is_not_what_that_one_knows(
+        self, index: VectorIndex
+    ) -> None:
+        index.save_checkpoint(FIRST)
+        index.save_checkpoint(SECOND, after=FIRST)
+        back = replace(FIRST, token="t4")
+        index.save_checkpoint(back, after=SECOND)
+        with pytest.raises(IndexOvertaken, match="at position 10"):
+            index.save_checkpoint(THIRD, after=FIRST)
+        assert index.checkpoint() == back
+        index.save_checkpoint(THIRD, after=back)
+
+    def test_of_two_that_set_the_same_position_the_second_is_told(self, index: VectorIndex) -> None:
+        index.save_checkpoint(FIRST)
+        index.save_checkpoint(SECOND, after=FIRST)
+        with pytest.raises(IndexOvertaken):
+            index.save_checkpoint(replace(SECOND, token="t5"), after=FIRST)
+
+    def test_one_that_an_older_program_set_is_followed_and_once_it_has_a_token_no_more(
+        self, index: VectorIndex
+    ) -> None:
+        old = replace(FIRST, token="", made_at=0)
+        index.save_checkpoint(FIRST)
+        assert isinstance(index, ServerIndex)
+        with index._way.open() as client:
+            client.overwrite_payload(
+                index.part.collection,
+                {"checkpoint": {"position": 10, "chain": FIRST.chain, **of_an_older_program}, **index.part.marks},
+                [index.part.id(CHECKPOINT_ID)],
+            )
+        assert index.checkpoint() == old
+        index.save_checkpoint(SECOND, after=old)
+        assert index.checkpoint() == SECOND
+        index.save_checkpoint(FIRST, after=SECOND)
+        with pytest.raises(IndexOvertaken):
+            index.save_checkpoint(THIRD, after=old)
 
     def test_an_index_that_lost_its_points_gets_no_checkpoint_that_speaks_of_them(self, index: VectorIndex) -> None:
         with pytest.raises(IndexOvertaken, match="without a checkpoint"):
@@ -237,6 +281,27 @@ def test_a_tenant_that_goes_over_to_another_length_of_vector_takes_all_of_itself
     assert one.describe()["leftovers"] == "none"
 
 
+def test_what_stays_empty_makes_no_collection_that_all_would_keep(tenant: Tenant) -> None:
+    """A tenant that nobody knows the length of vector of any more: its index is emptied, or what is left is removed."""
+    one, other = tenant("one"), tenant("other")
+    old, neighbour = fill(one, "a"), fill(other, "a")
+    assert isinstance(old, ServerIndex)
+    with old._way.open() as client:
+        before = {made.name for made in client.get_collections().collections}
+        one.swap(one.begin(None))
+        assert (old.count(), refs(neighbour)) == (0, ["a"])
+        current = one.current()
+        assert current is not None
+        assert (current.checkpoint(), current.count()) == (None, 0)
+        third = tenant("third")
+        third.begin(4).upsert([point("left", EAST)])
+        assert third.describe()["leftovers"] == "1 points of other generations"
+        third.discard(third.begin(None))
+        assert (third.describe()["leftovers"], third.current()) == ("none", None)
+        assert {made.name for made in client.get_collections().collections} == before
+    assert refs(fill(one, "b")) == ["b"]
+
+
 def test_killed_between_the_pointer_and_the_clearing_the_new_one_is_current(
     tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,7 +399,9 @@ def test_every_field_that_a_filter_names_is_indexed_and_the_tenant_as_such(share
         store.begin(4)
         store.close()
     indexes = {body["field_name"]: body["field_schema"] for path, body in asked if "/index?" in path}
-    own = dict.fromkeys(("ref", "kind", "domain", "repo", "checkpoint.chain"), "keyword") | {"state_at": "integer"}
+    own = dict.fromkeys(("ref", "kind", "domain", "repo", "checkpoint.chain", "token"), "keyword") | {
+        "state_at": "integer"
+    }
     tenants = {"tenant": {"type": "keyword", "is_tenant": True}, "generation": "keyword", "current": "keyword"}
     assert indexes == (own | tenants if shared else own)
 
@@ -355,6 +422,7 @@ def test_writes_carry_their_condition_and_are_ordered_among_replicas() -> None:
     assert cleared["filter"]["must_not"] == [{"key": "state_at", "range": {"gte": 7.0}}]
     assert move.endswith("/points/payload?wait=true&ordering=strong")
     assert moved["filter"]["must"][1] == {"key": "checkpoint.chain", "match": {"any": [FIRST.chain]}}
+    assert moved["filter"]["must"][2] == {"key": "token", "match": {"any": [FIRST.token]}}
     assert read.endswith("/points?consistency=majority")
     assert empty.endswith("/points/delete?wait=true&ordering=strong")
     assert [one["key"] for one in emptied["filter"]["must"]] == ["tenant", "generation"]

@@ -6,6 +6,7 @@ import random
 import socket
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import sqrt
@@ -13,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from adapters.qdrant_connection import REST, Way
+from adapters.qdrant_connection import REST, SERVERS, Absences, Way
 from adapters.qdrant_server import ServerStore
 from domain.errors import IndexUnavailable, InvalidInput, Refused, ThtError
 from projections.index.port import Checkpoint, IndexStore, VectorIndex, Within
@@ -319,6 +320,45 @@ class TestServerAway:
             ahead[0] = REST
             assert ask() >= 1.0, "and then again, as it may be back"
             way.close()
+
+    def test_what_one_has_found_out_all_of_the_process_know_and_after_the_rest_one_tries(self) -> None:
+        with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            ahead = [0.0]
+            absences = Absences()
+
+            def ask(key: str | None = None) -> float:
+                way = Way(url, key, None, 1, lambda: time.monotonic() + ahead[0], absences)
+                begun = time.monotonic()
+                with pytest.raises(IndexUnavailable, match="timed out"), way.open() as client:
+                    client.get_collections()
+                way.close()
+                return time.monotonic() - begun
+
+            assert ask() >= 1.0
+            assert max(ask() for _ in range(5)) < 0.9
+            assert ask("a key of another's") >= 1.0, "whom it may answer"
+            ahead[0] = REST
+            with ThreadPoolExecutor(4) as threads:
+                waited = sorted(threads.map(lambda _: ask(), range(4)))
+            assert waited[-1] >= 1.0
+            assert waited[-2] < 0.9, "one of them tries"
+
+    def test_how_many_are_remembered_is_bounded_and_one_that_answers_is_forgotten(self) -> None:
+        absences, away = Absences(), IndexUnavailable("it is away", "start it")
+        for number in range(3 * SERVERS):
+            absences.note((f"http://{number}", None), 0.0, away)
+        assert len(absences._until) == SERVERS
+        last = (f"http://{3 * SERVERS - 1}", None)
+        with pytest.raises(IndexUnavailable, match="it is away") as told:
+            absences.require(last, REST - 1, 10.0)
+        assert told.value is not away, "or its traceback would grow"
+        absences.require(last, REST, 10.0)
+        with pytest.raises(IndexUnavailable):
+            absences.require(last, REST + 1, 10.0)
+        absences.forget(last)
+        absences.require(last, REST + 1, 10.0)
+        absences.require(("http://0", None), 0.0, 10.0)
 
     @pytest.mark.parametrize(
         ("status", "hint"), [(401, "API key"), (403, "API key"), (404, "rebuild"), (500, "running")]

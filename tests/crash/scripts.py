@@ -110,6 +110,13 @@ def erase(home: Path, acknowledge: Acknowledge) -> None:
         acknowledge(standing(workspace))
 
 
+def follow(home: Path, acknowledge: Acknowledge) -> None:
+    """Any command that looks at the views."""
+    with open_home(home) as workspace:
+        workspace.caught_up()
+    acknowledge("cleaned")
+
+
 def back_up(home: Path, acknowledge: Acknowledge) -> None:
     with open_home(home) as workspace:
         write_backup(workspace, home.parent / "again.zip")

@@ -9,6 +9,7 @@ import pytest
 
 from adapters.erasing import Erasing
 from adapters.indexing import Indexing
+from adapters.purging import Purging
 from adapters.workspace import Workspace
 from tests.crash import scripts
 from tests.crash.faults import killed_everywhere
@@ -70,5 +71,46 @@ def test_erase(tmp_path: Path, with_index: bool, every: int) -> None:
                 assert_index_follows(workspace)
         assert not holds(home)
     assert states == {0, 2}
+    with open_home(home) as workspace:
+        assert_goes_on(workspace)
+
+
+@pytest.mark.parametrize(("with_index", "every"), [(False, 7), (True, 17)])
+def test_another_home_that_follows_the_erasure(tmp_path: Path, with_index: bool, every: int) -> None:
+    """Its ledger has moved on, erased elsewhere; its views, index and cache are as they were. Killed anywhere while it
+    follows and cleans, the next command of whatever kind leaves nothing."""
+    prepared = make_home(tmp_path / "prepared", model="hash:16")
+    with open_home(prepared) as workspace:
+        open_session(workspace, "done", [WORD, "cardioversion"])
+        assert promote_all(workspace, "done") == ["mem-0001", "mem-0002"]
+        workspace.caught_up()
+        if with_index:
+            Indexing(workspace).catch_up()
+        ledger = workspace.paths.ledger.relative_to(prepared)
+    elsewhere = Path(shutil.copytree(prepared, tmp_path / "elsewhere"))
+    with open_home(elsewhere) as workspace:
+        Erasing(workspace).erase(("mem-0001",), ADA)
+    for name in (ledger.name, f"{ledger.name}-wal", f"{ledger.name}-shm"):
+        (prepared / ledger).with_name(name).unlink(missing_ok=True)
+    shutil.copy(elsewhere / ledger, prepared / ledger)
+
+    def prepare() -> Path:
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        return Path(shutil.copytree(prepared, tmp_path / "copy"))
+
+    assert holds(prepared)
+    held = set()
+    for home, promises in killed_everywhere(scripts.follow, prepare, tmp_path, at_least=20, every=every):
+        held.add(bool(holds(home)))
+        assert not (promises and holds(home))
+        with open_home(home) as workspace:
+            workspace.caught_up()
+        assert not holds(home)
+        with open_home(home) as workspace:
+            assert not Purging(workspace).due()
+            assert_sound(workspace, [])
+            if with_index:
+                assert_index_follows(workspace)
+    assert held == {True, False}
     with open_home(home) as workspace:
         assert_goes_on(workspace)

@@ -54,6 +54,9 @@ class Line:
 
         return call
 
+    def close(self) -> None:
+        """What a node does with its connection: this one is the test's, and all nodes'."""
+
     @contextmanager
     def cut(self) -> Iterator[None]:
         self.is_cut = True

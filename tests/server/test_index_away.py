@@ -3,12 +3,16 @@ ledger says."""
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from adapters.facts import Facts
+from adapters.health import Health
 from adapters.indexing import Indexing
 from adapters.serving.feed import Feed
 from adapters.serving.follow import LONGEST_WAIT, Follower, Following
@@ -153,6 +157,63 @@ def test_processes_of_one_home_share_a_server_by_a_lock_file(tmp_path: Path, lin
             with pytest.raises(IndexBusy, match="another process of this home"):
                 Indexing(other).rebuild()
         assert_index_follows(one)
+
+
+def test_one_that_takes_connections_and_never_answers_costs_one_search_its_timeout(tmp_path: Path) -> None:
+    """Of four workspaces as `tht serve` has them, its follower, and a look at its health. A real client, and a socket
+    that says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent, ExitStack() as lent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with create_workspace(tmp_path / "home", "default") as one:
+            one.config.stored |= {"embedder.model": "hash:64", "index.url": url, "index.budget": 0.0}
+            one.config.save()
+            known = fact(one, 1)
+        pool = Pool(tmp_path / "home", "default")
+        following = Following(pool, Feed(), time.monotonic, lambda: None)
+        following.index.step()
+        assert "timed out" in following.index.standing.problem
+        begun = time.monotonic()
+        workspaces = [lent.enter_context(pool.borrowed()) for _ in range(4)]
+        for workspace in workspaces:
+            answer = search(workspace, 1)
+            assert answer.hits[0].id == known
+            assert answer.voices["vector"].startswith("unavailable")
+            assert "timed out" in Health(workspace).status().index.problem
+        for _ in range(3):
+            following.index.step()
+        assert following.index.standing.failures == 4
+        assert time.monotonic() - begun < 9.0
+        assert asked(silent) == 1
+        lent.close()
+        pool.close()
+
+
+def asked(silent: socket.socket) -> int:
+    """How many connections wait there to be taken."""
+    silent.settimeout(0.0)
+    taken = 0
+    with suppress(BlockingIOError):
+        while True:
+            silent.accept()[0].close()
+            taken += 1
+    return taken
+
+
+def test_a_workspace_that_is_closed_gives_its_connection_back(shared: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Line] = []
+    monkeypatch.setattr(Line, "close", lambda self: closed.append(self))
+    one = shared("one")
+    fact(one, 1)
+    pool = Pool(one.paths.folder.parent, "default")
+    following = Following(pool, Feed(), lambda: 0.0, lambda: None)
+    for number in range(3):
+        following.index.step()
+        with pool.borrowed() as workspace:
+            Health(workspace).status()
+        fact(one, 10 + number)
+    assert closed == []
+    pool.close()
+    assert len(closed) == 1, "one connection, whatever was asked"
 
 
 def test_a_port_where_nobody_listens_leaves_searches_to_words(tmp_path: Path) -> None:

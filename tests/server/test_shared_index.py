@@ -5,23 +5,30 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from adapters.doctor import Doctor
 from adapters.erasing import Erasing
 from adapters.facts import Facts
 from adapters.health import Health
+from adapters.index_turn import PostgresTurn
 from adapters.indexing import Indexing
+from adapters.qdrant_collection import ServerIndex
+from adapters.qdrant_points import CHECKPOINT_ID
 from adapters.serving.feed import Feed
 from adapters.serving.follow import Following
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace, open_workspace
-from domain.errors import IndexBusy, IndexUnavailable
+from domain.errors import IndexBusy, IndexNotWritable, IndexUnavailable
 from projections.index.follow import BATCH, VERSION
+from projections.scope import Reader
+from tests.contracts.engines import point
 from tests.crash.soundness import ADA, CODER, assert_index_follows
 from tests.postgres import cut_turns
 from tests.server.shared_qdrant import Line, fact, position, search
@@ -162,13 +169,49 @@ def test_a_server_that_follows_leaves_it_to_who_writes(shared: Node, tmp_path: P
     reached = Indexing(one).catch_up().position
     fact(one, 2)
     pool = Pool(shared("other").paths.folder.parent, "default")
-    following = Following(pool, Feed(), lambda: 0.0, lambda: None)
+    now = 0.0
+    following = Following(pool, Feed(), lambda: now, lambda: None)
     with Indexing(one).writing():
+        now = 7.0
         following.index.step()
         assert (following.index.standing.reached, following.index.standing.problem) == (reached, "")
+        assert following.index.standing.since == 0.0, "behind, whoever has the turn"
     following.index.step()
-    assert following.index.standing.reached == position(one)
+    assert (following.index.standing.reached, following.index.standing.since) == (position(one), 7.0)
     pool.close()
+
+
+def test_a_turn_that_nobody_has_and_that_cannot_be_had_is_a_problem_that_is_told(
+    shared: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of PostgreSQL that lets in no further session: not another node that brings the index up."""
+    one = shared("one")
+    known = fact(one, 1)
+    reached = Indexing(one).catch_up().position
+    now = 1.0
+    pool = Pool(one.paths.folder.parent, "default")
+    following = Following(pool, Feed(), lambda: now, lambda: None)
+    following.index.step()
+    late = fact(one, 2)
+    now = 5.0
+    with monkeypatch.context() as full:
+        full.setattr(PostgresTurn, "_connected", refused)
+        following.index.step()
+        assert "too many clients" in following.index.standing.problem
+        assert (following.index.standing.reached, following.index.standing.since) == (reached, 1.0)
+        told = {check.name: check for check in Doctor(one, {}, Reader("human:ada")).checks()}["index turn"]
+        assert (told.state, "too many clients" in told.what) == ("broken", True)
+        answer = search(one, 1)
+        assert (answer.hits[0].id, answer.voices["vector"], answer.index_position) == (known, "ran", reached)
+        assert f"index at {reached:,}" in answer.notice
+    following.index.step()
+    assert (following.index.standing.problem, following.index.standing.since) == ("", 5.0)
+    assert search(one, 2).hits[0].id == late
+    pool.close()
+
+
+def refused(_: PostgresTurn) -> None:
+    raise psycopg.OperationalError("FATAL:  sorry, too many clients already")
 
 
 def test_nodes_that_write_and_follow_all_at_once_make_one_true_index(shared: Node) -> None:
@@ -257,7 +300,7 @@ def test_a_writer_that_was_held_up_and_overtaken_spoils_nothing(shared: Node, li
         done.append(Indexing(other).catch_up().position)
 
     line.before[held_up_before] = meanwhile
-    with pytest.raises(IndexBusy, match="is lost"):
+    with pytest.raises(IndexNotWritable, match="is lost"):
         Indexing(one).catch_up()
     assert done == [position(other)]
     assert Indexing(other).reached() < done[0], "set back to where the late one had begun"
@@ -268,6 +311,7 @@ def test_a_writer_that_was_held_up_and_overtaken_spoils_nothing(shared: Node, li
 
 @pytest.mark.parametrize("held_up_before", WRITES)
 def test_two_that_write_the_same_state_do_each_other_no_harm(shared: Node, line: Line, held_up_before: str) -> None:
+    """They cannot know that it was the same: the late one sets the index back, and the next one does it once more."""
     one, other = shared("one"), shared("other")
     Indexing(one).catch_up()
     known = fact(one, 0)
@@ -278,9 +322,89 @@ def test_two_that_write_the_same_state_do_each_other_no_harm(shared: Node, line:
         assert Indexing(other).catch_up().position == position(one)
 
     line.before[held_up_before] = meanwhile
-    assert Indexing(one).catch_up().position == position(one)
+    with pytest.raises(IndexNotWritable, match="is lost"):
+        Indexing(one).catch_up()
     assert search(one, 0).hits[0].id == known
     assert_index_follows(other)
+
+
+def test_two_late_writers_and_one_that_was_set_back_in_between_leave_no_retired_record(
+    shared: Node, line: Line
+) -> None:
+    """One late writer has cleared the record and not moved yet; the other writes it late, is found out, and sets the
+    index back to where both had begun: there the first must not find what it knows."""
+    late, later, live = shared("late"), shared("later"), shared("live")
+    begun = Indexing(live).catch_up().position
+    gone = fact(live, 1)
+    arrives = threading.Event()
+    with held_up(line, "upsert", arrives) as waits:
+        other = threading.Thread(target=lost_turn, args=(later,))
+        other.start()
+        assert waits.wait(60), "from a state in which it is live"
+        Facts(live).retire(gone, CODER)
+
+        def meanwhile() -> None:
+            assert cut_turns(ledger_of(live)) == 1
+            fact(live, 2)
+            assert Indexing(live).catch_up().position == position(live)
+            arrives.set()
+            other.join(60)
+            assert Indexing(live).reached() == begun
+
+        assert cut_turns(ledger_of(live)) == 1
+        line.before["set_payload"] = meanwhile
+        lost_turn(late)
+    assert Indexing(live).reached() == begun, "what both have written is written again"
+    assert_index_follows(live)
+
+
+def test_whoever_goes_on_from_where_a_late_writer_finds_the_index_is_told_too(shared: Node, line: Line) -> None:
+    """It was set back already, and somebody has cleared from there what the late one then wrote."""
+    late, live = shared("late"), shared("live")
+    first = Indexing(live).catch_up()
+    gone = fact(live, 1)
+    arrives = threading.Event()
+    with held_up(line, "upsert", arrives) as waits:
+        other = threading.Thread(target=lost_turn, args=(late,))
+        other.start()
+        assert waits.wait(60)
+        assert cut_turns(ledger_of(live)) == 1
+        Facts(live).retire(gone, CODER)
+        with live.open_index.use(Indexing(live).store) as index:
+            assert index is not None
+            index.save_checkpoint(replace(first, token="set back"), after=first)
+
+        def meanwhile() -> None:
+            arrives.set()
+            other.join(60)
+
+        line.before["set_payload"] = meanwhile
+        Indexing(live).catch_up()
+    assert_index_follows(live)
+
+
+@contextmanager
+def held_up(line: Line, call: str, arrives: threading.Event) -> Iterator[threading.Event]:
+    """The next call of this name comes to the server when `arrives` is set. What is given is set when it waits."""
+    waits = threading.Event()
+
+    def wait() -> None:
+        waits.set()
+        assert arrives.wait(60)
+
+    line.before[call] = wait
+    try:
+        yield waits
+    finally:
+        arrives.set()
+
+
+def lost_turn(workspace: Workspace) -> None:
+    with (
+        open_workspace(workspace.paths.folder.parent, "default") as mine,
+        pytest.raises(IndexNotWritable, match="is lost"),
+    ):
+        Indexing(mine).catch_up()
 
 
 def test_a_rebuild_that_was_held_up_anywhere_removes_nothing_that_has_become_current(shared: Node, line: Line) -> None:
@@ -333,7 +457,29 @@ def test_many_batches_are_given_up_at_the_first_after_the_turn_was_lost(shared: 
     for number in range(BATCH + 3):
         fact(one, number)
     line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
-    with pytest.raises(IndexBusy, match="is lost"):
+    with pytest.raises(IndexNotWritable, match="is lost"):
         Indexing(one).catch_up()
     assert 0 < Indexing(other).reached() < position(one), "what was written before is kept"
     assert_index_follows(other)
+
+
+def test_an_erasure_without_a_current_index_or_a_model_makes_no_collection(shared: Node, line: Line) -> None:
+    """One of a single number a vector would stay, for all tenants, on a server that is short of collections."""
+    one = shared("one")
+    gone = fact(one, 1)
+    Indexing(one).store.begin(64).upsert([point("fact:left", [1.0] * 64)])
+    before = line.collections()
+    assert Erasing(one).erase((gone,), ADA).index == "none"
+    assert Indexing(one).store.describe()["leftovers"] == "none"
+    assert set(line.collections()) <= set(before)
+    gone = fact(one, 2)
+    Indexing(one).catch_up()
+    with one.open_index.use(Indexing(one).store) as index:
+        assert isinstance(index, ServerIndex)
+        with index._way.open() as client:  # its checkpoint is lost, and so is what tells its model
+            client.delete(index.part.collection, [index.part.id(CHECKPOINT_ID)])
+    one.config.stored["embedder.model"] = "none"
+    one.indexing = None
+    assert Erasing(one).erase((gone,), ADA).index == "emptied"
+    shares = bool(one.config.value("index.collection"))
+    assert (len(line.collections()), line.collections()[0][-3:] == "-64") == (1, shares)

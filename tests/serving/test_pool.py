@@ -13,7 +13,7 @@ import pytest
 from adapters.indexing import Indexing
 from adapters.notes import Notes
 from adapters.serving import pool as pools
-from adapters.serving.follow import FIRST_WAIT, LONGEST_WAIT, Follower
+from adapters.serving.follow import FIRST_WAIT, LONGEST_WAIT, Follower, Reached
 from adapters.serving.pool import Busy, Pool
 from adapters.workspace import Workspace, open_workspace
 from domain.errors import HomeNotWritable, NothingChanged
@@ -125,10 +125,10 @@ def test_a_model_is_loaded_once_for_all_of_them(pool: Pool) -> None:
 def test_a_follower_waits_longer_each_time_bounded_and_recovers() -> None:
     now, fails = [0.0], [True]
 
-    def work() -> int:
+    def work() -> Reached:
         if fails[0]:
             raise HomeNotWritable("the disk is full")
-        return 7
+        return Reached(7, 7)
 
     follower = Follower("views", work, lambda: now[0], 0.25, threading.Event())
     waits = [follower.step() for _ in range(12)]
@@ -139,6 +139,17 @@ def test_a_follower_waits_longer_each_time_bounded_and_recovers() -> None:
     assert follower.step() == 0.25
     assert (follower.standing.reached, follower.standing.failures, follower.standing.problem) == (7, 0, "")
     assert follower.standing.since == 100.0
+
+
+def test_a_follower_that_works_and_is_behind_was_not_at_the_head() -> None:
+    now, reached = 0.0, Reached(7, 9)
+    follower = Follower("index", lambda: reached, lambda: now, 1.0, threading.Event())
+    now = 50.0
+    follower.step()
+    assert (follower.standing.reached, follower.standing.since, follower.standing.problem) == (7, 0.0, "")
+    reached = Reached(9, 9)
+    follower.step()
+    assert (follower.standing.reached, follower.standing.since) == (9, 50.0)
 
 
 def test_a_fault_in_a_follower_stops_it_no_more_than_an_error() -> None:
