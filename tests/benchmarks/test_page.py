@@ -14,7 +14,7 @@ from tests.benchmarks.page import page
 
 def test_scale_is_measured_printed_and_drawn(tmp_path: Path) -> None:
     script = Path(__file__).with_name("scale.py")
-    command = [sys.executable, script, "--most", "1000", "--json", tmp_path / "scale.json"]
+    command: list[str | Path] = [sys.executable, script, "--most", "1000", "--json", tmp_path / "scale.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "| rebuild every SQL view beside the old, CPU µs an event |" in done.stdout

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 ITALIAN = "Per ablazione si intende una procedura con **`ablazione_transcatetere = TRUE`**"
 ENTER, ESCAPE, DOWN, UP, PAGE_DOWN, SAVE, TAB = "\r", "\x1b", "\x1b[B", "\x1b[A", "\x1b[6~", "\x13", "\t"
+
+
+class Size(TypedDict, total=False):
+    """How a terminal may differ from a usual one."""
+
+    columns: int
+    rows: int
+    no_color: str
+    term: str
 
 
 class Terminal:
@@ -89,8 +98,8 @@ def terminal() -> Iterator[Open]:
     """Opens `tht …` in pseudo-terminals and ends those that a failed test left behind."""
     opened: list[Terminal] = []
 
-    def start(*arguments: str, **size: int | str) -> Terminal:
-        opened.append(Terminal(*arguments, **size))  # type: ignore[arg-type]
+    def start(*arguments: str, **size: Unpack[Size]) -> Terminal:
+        opened.append(Terminal(*arguments, **size))
         return opened[-1]
 
     yield start

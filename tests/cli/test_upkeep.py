@@ -156,7 +156,9 @@ def test_items_expire_or_become_facts_of_whoever_remembered_them(tht: Tht, home:
     with opened(home, timedelta(hours=2)) as workspace:
         ran = Consolidate(workspace).run(By(ADA))
         assert ran.did["expired"] == (short,)
-        ((item, fact_id),) = ran.did["raised"]
+        (raised,) = ran.did["raised"]
+        assert isinstance(raised, tuple)
+        item, fact_id = raised
         assert item == durable
     fact = tht.json("fact", "show", fact_id)
     assert (fact["domain"], fact["author"], fact["confidence"]) == ("working-memory", A1, 0.9)
