@@ -7,7 +7,7 @@ from typing import Literal
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, Filter
 from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.layout import (
     AnyContainer,
@@ -158,7 +158,7 @@ class Checklist:
         in_confirm, in_edit = self._when("confirm"), self._when("edit")
         on_line = self._when("merge", "replace", "note")
 
-        def bind(names: tuple[str, ...], when: Condition, act: Callable[[], None]) -> None:
+        def bind(names: tuple[str, ...], when: Filter, act: Callable[[], None]) -> None:
             for name in names:
                 keys.add(name, filter=when, eager=True)(lambda event: act())
 
@@ -186,7 +186,7 @@ class Checklist:
         bind(("s-tab",), in_edit, lambda: self.app.layout.focus_previous())
         bind(("c-s",), in_edit, self._keep_edit)
         bind(("enter",), on_line, self._keep_line)
-        bind(("escape",), in_edit | on_line, lambda: self._switch("list"))  # type: ignore[arg-type]
+        bind(("escape",), in_edit | on_line, lambda: self._switch("list"))
         bind(("c-c",), Condition(lambda: True), lambda: self.app.exit(result="leave"))
         return keys
 

@@ -173,7 +173,7 @@ class _Tee(io.StringIO):
         return bool(self._onward is not None and self._onward.isatty())
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
+    def encoding(self) -> str:  # type: ignore[override]  # read-only in io too, whatever its stubs say
         return getattr(self._onward, "encoding", None) or "utf-8"
 
 

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 from domain.erasure import TextErased
-from domain.event import ERASED, Envelope, iso_utc
+from domain.event import ERASED, Envelope, Event, iso_utc
 from domain.memory import (
     MemoryMerged,
     MemoryRecorded,
@@ -36,7 +37,7 @@ HELD = f"{REUSABLE} AND timestamp <= ? AND (status = 'live' OR (status IN ('supe
 
 
 class RegistryView(RegistryTables, View):
-    concerned = (
+    concerned: ClassVar[tuple[type[Event], ...]] = (
         MemoryRecorded,
         SourceAdded,
         SourceWithdrawn,

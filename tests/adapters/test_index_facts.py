@@ -115,7 +115,7 @@ def test_changes_of_both_kinds_are_followed_in_the_order_of_the_ledger(
     assert [ref for ref, _ in changed_since(one.caught_up(), 0)] == expected
     for done in (2, 4, 6):
         answers = iter((True, False))
-        reached = Indexing(one).catch_up(may_go_on=lambda answers=answers: next(answers))  # type: ignore[misc]
+        reached = Indexing(one).catch_up(may_go_on=answers.__next__)
         assert set(points(one)) == set(expected[:done])
         assert [ref for ref, _ in changed_since(one.caught_up(), reached.position)] == expected[done:]
         drift = Indexing(one).status().drift
@@ -170,7 +170,8 @@ class Away(HashEmbedder):
     def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         raise ModelUnavailable("the model is away")
 
-    embed_query = embed_documents  # type: ignore[assignment]
+    def embed_query(self, text: str) -> list[float]:
+        raise ModelUnavailable("the model is away")
 
 
 def test_s15_facts_that_were_written_while_the_model_was_away_get_their_vectors_later(

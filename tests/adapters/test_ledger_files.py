@@ -6,18 +6,20 @@ import json
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters import ledger_import
-from adapters.ledger import By
+from adapters.ledger import By, Ledger
 from adapters.ledger_files import export_ledger, export_lines
-from adapters.ledger_import import import_ledger
+from adapters.ledger_import import Told, import_ledger
 from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import Workspace, create_workspace
@@ -138,7 +140,7 @@ def test_an_empty_ledger_too(one: Workspace, other: Workspace, tmp_path: Path) -
     assert import_ledger(other.ledger, exported(one, tmp_path / "1.jsonl")).appended == 0
 
 
-def _edit(number: int, change: Callable[[dict[str, object]], object]) -> Callable[[list[bytes]], list[bytes]]:
+def _edit(number: int, change: Callable[[dict[str, Any]], object]) -> Callable[[list[bytes]], list[bytes]]:
     def edited(lines: list[bytes]) -> list[bytes]:
         value = json.loads(lines[number])
         change(value)
@@ -150,7 +152,7 @@ def _edit(number: int, change: Callable[[dict[str, object]], object]) -> Callabl
 TAMPERED: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "torn tail": (lambda lines: [*lines[:-1], lines[-1][:-40]], "line 8: the last line is torn"),
     "cut between lines": (lambda lines: lines[:-2], "line 7: the file ends at position 5, its header promises 7"),
-    "text edited": (_edit(3, lambda v: v["state"].update(reason="x")), "line 4: the chain is broken"),  # type: ignore[attr-defined]
+    "text edited": (_edit(3, lambda v: v["state"].update(reason="x")), "line 4: the chain is broken"),
     "chain edited": (_edit(3, lambda v: v.update(chain="0" * 64)), "line 4: the chain is broken"),
     "name edited": (_edit(3, lambda v: v.update(name="session.session-closed")), "line 4: "),
     "unknown event": (_edit(3, lambda v: v.update(name="session.dreamt")), "line 4: .*unknown event"),
@@ -206,7 +208,7 @@ def test_after_a_kill_the_same_import_goes_on(one: Workspace, tmp_path: Path, mo
     monkeypatch.setattr(ledger_import, "BATCH", 5)
     with workspace_in(tmp_path / "killed"):
         pass
-    reached = []
+    reached: list[int] = []
     while not reached or reached[-1] < one.ledger.head().position:
         assert len(reached) < 50
         _killed_after_batches(lambda: import_in(tmp_path / "killed", file), 2)
@@ -231,12 +233,12 @@ def _killed_after_batches(run: Callable[[], None], batches: int) -> None:
     left = batches
     real = ledger_import._append
 
-    def counted(*arguments: object) -> None:
+    def counted(ledger: Ledger, batch: Sequence[Told]) -> None:
         nonlocal left
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
         left -= 1
-        real(*arguments)  # type: ignore[arg-type]
+        real(ledger, batch)
 
     try:
         ledger_import._append = counted
@@ -288,7 +290,7 @@ def take(workspace: Workspace, step: tuple[object, ...], number: int) -> None:
 
 @settings(max_examples=15)
 @given(st.lists(STEPS, max_size=12), st.randoms(use_true_random=False))
-def test_every_history_survives_the_round_trip(steps: list[tuple[object, ...]], random: object) -> None:
+def test_every_history_survives_the_round_trip(steps: list[tuple[object, ...]], random: Random) -> None:
     """S-27 over random histories: whole, and in two parts cut where any command ends."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -302,7 +304,7 @@ def test_every_history_survives_the_round_trip(steps: list[tuple[object, ...]], 
             except ThtError:
                 continue  # a step that this state refuses
             ends.append(one.ledger.head().position)
-        cut = random.choice(ends)  # type: ignore[attr-defined]
+        cut = random.choice(ends)
         part, whole = Path(folder) / "part.jsonl", Path(folder) / "whole.jsonl"
         export_ledger(one.ledger, part, cut)
         import_ledger(other.ledger, part)

@@ -103,7 +103,8 @@ def test_retractions_reopenings_and_roll_backs_follow(workspace: Workspace, old:
         ("note", "", "stale"),
         ("dose nuova", "dose nuova: so", "effective"),
     ]
-    assert (beta.phase, beta.question, beta.rejected) == ("F1", "(question not recorded)", {"mem-0008"})
+    assert (beta.phase, beta.question) == ("F1", "(question not recorded)")
+    assert beta.rejected == {"mem-0008"}
     gamma = Sessions(workspace).get("gamma")
     assert [one.standing for one in gamma.decisions] == ["effective", "stale"]
 

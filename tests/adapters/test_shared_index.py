@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from adapters.qdrant_edge import EdgeStore
 from adapters.shared_index.answering import IndexSocket
 from adapters.shared_index.held import HeldStore, SharedStore
 from adapters.shared_index.messages import decoded, encoded
-from adapters.shared_index.remote import RemoteStore, connect
+from adapters.shared_index.remote import RemoteIndex, RemoteStore, connect
 from adapters.shared_index.stand_in import StandIn
 from domain.errors import IndexBusy, IndexUnavailable
 from projections.index.port import Checkpoint, Point, VectorIndex, Within
@@ -209,8 +209,9 @@ def test_only_the_ports_methods_can_be_asked(served: Path, method: str) -> None:
     store = connect(served, 1.0)
     assert store is not None
     fresh = store.begin(4)
+    assert isinstance(fresh, RemoteIndex)
     with pytest.raises(IndexUnavailable):
-        fresh.line.ask("index", method)  # type: ignore[attr-defined]
+        fresh.line.ask("index", method)
     fresh.close()
 
 
@@ -231,15 +232,18 @@ def test_what_was_begun_in_one_generation_does_not_go_on_in_the_next(tmp_path: P
         fresh.upsert([point(2), point(3)])
         fresh.save_checkpoint(CHECKPOINT)
         store.swap(fresh)
-        for write in (
+        writes: tuple[Callable[[], None], ...] = (
             lambda: index.upsert([point(4)]),
             lambda: index.delete_refs(["memory:mem-0002"]),
             lambda: index.save_checkpoint(Checkpoint(99, "bb", "f", "hash", 1)),
-        ):
+        )
+        for write in writes:
             with pytest.raises(IndexUnavailable, match="replaced meanwhile"):
                 write()
         assert not store.is_current(index)
-        with store.current() as now:  # type: ignore[union-attr]
+        now = store.current()
+        assert now is not None
+        with now:
             assert store.is_current(now)
             assert now.checkpoint() == CHECKPOINT
             assert {payload["ref"] for payload in now.scan()} == {"memory:mem-0002", "memory:mem-0003"}

@@ -92,7 +92,7 @@ def _minilm() -> str:
 
 
 def _inside(folder: str, model: str, texts: Sequence[str]) -> dict[str, Any]:
-    from mem0 import Memory  # type: ignore[import-not-found, unused-ignore]
+    from mem0 import Memory
 
     store = {"path": str(Path(folder) / "qdrant"), "on_disk": True, "embedding_model_dims": DIMENSION}
     memory = Memory.from_config(

@@ -64,7 +64,7 @@ def test_two_real_sets_from_the_command_line(tmp_path: Path, shared_data: Path) 
         shutil.copytree(shared_data / name, tmp_path / "data" / name)
     out = tmp_path / "out" / "recall.json"
     script = Path(recall.__file__)
-    options = ["--data", tmp_path / "data", "--json", out, "--embedder", "hash", "--sample", "12"]
+    options: list[str | Path] = ["--data", tmp_path / "data", "--json", out, "--embedder", "hash", "--sample", "12"]
     done = subprocess.run(
         [sys.executable, script, *options], capture_output=True, text=True, encoding="utf-8", check=False, timeout=120
     )
@@ -101,7 +101,7 @@ def test_a_made_up_folder_is_measured_as_ours_are(made_up: Path) -> None:
 
 
 def test_two_runs_find_the_same(made_up: Path) -> None:
-    def found() -> dict[str, Any]:
+    def found() -> dict[tuple[str, str], Any]:
         sets = recall.run(made_up, "hash", 3, lambda line: None)["sets"]
         return {
             (name, mode): {key: sets[name][mode][key] for key in ("r1", "r5", "r10", "mrr")}

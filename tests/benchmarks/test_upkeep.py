@@ -11,7 +11,7 @@ from pathlib import Path
 def test_the_upkeep_table_has_its_rows_and_nothing_is_worse(tmp_path: Path) -> None:
     """S-43."""
     script, out = Path(__file__).with_name("upkeep.py"), tmp_path / "upkeep.json"
-    command = [sys.executable, script, "--sizes", "60,120", "--questions", "10", "--json", out]
+    command: list[str | Path] = [sys.executable, script, "--sizes", "60,120", "--questions", "10", "--json", out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     rows = json.loads(out.read_text("utf-8"))["rows"]

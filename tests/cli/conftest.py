@@ -7,14 +7,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 from cli.main import main
+from tests.cli.reviewing import Open, Size, Terminal
 
 
 @dataclass(frozen=True)
@@ -135,3 +136,17 @@ def tht_process() -> Tht:
         return Said(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
     return Tht(run)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Open]:
+    """Opens `tht …` in pseudo-terminals and ends those that a failed test left behind."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **size: Unpack[Size]) -> Terminal:
+        opened.append(Terminal(*arguments, **size))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.child.close(force=True)

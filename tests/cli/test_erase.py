@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,8 @@ def holding(folder: Path, words: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def erase(bench: Bench, *arguments: str) -> dict[str, object]:
-    done: dict[str, object] = bench.json("erase", *arguments, "--yes", "--actor", "human:anna", "--reason", "asked to")
+def erase(bench: Bench, *arguments: str) -> dict[str, Any]:
+    done: dict[str, Any] = bench.json("erase", *arguments, "--yes", "--actor", "human:anna", "--reason", "asked to")
     return done
 
 
@@ -173,7 +174,7 @@ def test_a_decision_goes_with_its_memory_and_a_session_with_all_of_them(bench: B
     refused = bench.error("erase", "session:s1", "--yes", "--actor", "human:anna")
     assert "mem-0001, mem-0002" in refused["message"]
     done = erase(bench, "session:s1", "--with-memories")
-    assert sorted(done["records"]) == ["mem-0001", "mem-0002", "s1:1", "s1:2", "session:s1"]  # type: ignore[arg-type]
+    assert sorted(done["records"]) == ["mem-0001", "mem-0002", "s1:1", "s1:2", "session:s1"]
     assert holding(bench.folder, (*WORDS, KEPT, "ablazioni")) == {}
     assert bench.json("session", "show", "s1")["question"] == "[erased]"
     assert bench.json("verify")["findings"] == []

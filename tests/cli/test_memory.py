@@ -1,26 +1,16 @@
-"""`tht memory`: preview, approval, search and reuse through the real command line."""
+"""`tht memory`: preview and approval through the real command line."""
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.approving import GREEK, ITALIAN, save
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Tht
-
-GREEK = "Ο κωδικός AF σημαίνει κολπική μαρμαρυγή· δεν περιλαμβάνει τον πτερυγισμό"
-ITALIAN = "Età di almeno 75 anni alla data della procedura"
-CJK = "成功率 = 成功件数 / 全件数 🎉"
-
-
-def save(tht: Tht, session_id: str, seq: int, *more: str) -> tuple[str, ...]:
-    which = ("--session", session_id, "--seq", str(seq), "--revision", tht.revision(session_id, seq))
-    return ("memory", "save-one", *which, *more)
-
 
 # -- preview
 
@@ -67,6 +57,17 @@ def test_known_and_similar_memories_stand_beside_a_candidate(tht: Tht) -> None:
     sources = {one["id"]: one["sources"] for one in tht.json("registry", "list")["memories"]}
     assert sorted(sources) == ["mem-0001", "mem-0002", "mem-0003"]
     assert [len(sources[memory_id]) for memory_id in sorted(sources)] == [2, 1, 1]
+
+
+def test_whoever_approves_sees_every_sign_of_the_words(tht: Tht) -> None:
+    """Formulas and SQL are full of what Markdown and HTML take for their own: nothing may vanish before an approval."""
+    detail = 'Use <status> where x<b; SUM(a*b)/COUNT(*), path C:\\*\\new, name LIKE "_a_"'
+    tht.session("s1", ("# of patients", detail))
+    shown = " ".join(tht("memory", "promote", "--session", "s1", "--preview").out.split())
+    assert "# of patients" in shown
+    assert detail in shown
+    asked = " ".join(tht("review", "--session", "s1", "--actor", "human:ada", stdin="q\n").out.split())
+    assert detail in asked
 
 
 # -- approval
@@ -203,207 +204,3 @@ def test_a_token_proves_who_reviews_where_that_is_asked(
     assert tht.refused(*command, "--token-file", str(tmp_path / "none"), code=2) == "InvalidInput"
     assert tht.json(*command, "--token-file", str(kept))["memory_id"] == "mem-0001"
     assert token not in (tmp_path / "home" / "default" / "config.toml").read_text("utf-8")
-
-
-# -- batches
-
-
-def test_every_candidate_of_every_session_at_once(tht: Tht) -> None:
-    tht.session("s1", ("a", GREEK), ("b", ITALIAN), ("fact_x", "a table"))
-    tht.session("s2", ("A", f"{GREEK}."), ("c", CJK))
-    tht.session("s3")
-    tht.clarify("s3", "own", "words", actor="human:ada")
-    dry = tht("memory", "promote", "--all-sessions", "--reviewer", "ada", "--dry-run", "--json")
-    assert dry.json["counts"]["promoted"] == 4
-    assert {one["memory_id"] for one in dry.json["outcomes"]} == {None}
-    assert tht.json("registry", "list")["total"] == 0
-    said = tht("memory", "promote", "--all-sessions", "--reviewer", "ada", "--json")
-    assert said.code == 1
-    assert said.json["counts"] == {"promoted": 4, "already": 0, "failed": 1, "memories": 3}
-    outcomes = [(one["session_id"], one["seq"], one["memory_id"]) for one in said.json["outcomes"]]
-    assert outcomes == [("s1", 1, "mem-0001"), ("s1", 2, "mem-0002"), ("s2", 1, "mem-0001"), ("s2", 2, "mem-0003"),
-                        ("s3", 1, None)]  # fmt: skip
-    assert said.json["outcomes"][-1]["error"]["type"] == "SelfReview"
-    only = tht("memory", "promote", "--session", "s3", "--all", "--reviewer", "bea")
-    assert (only.code, "s3 seq 1: promoted, mem-0004" in only.out) == (0, True)
-    assert tht.refused("memory", "promote", "--all-sessions", "--reviewer", "ada") == "NothingChanged"
-
-
-def test_s25_no_candidate_beyond_the_page_is_lost(tht: Tht) -> None:
-    """S-25: nine clarifications, five a page: the session closes only when all nine are decided or deferred."""
-    tht.session("s1", *((f"concept {number}", f"means {number}") for number in range(1, 10)))
-    first = tht.json("memory", "promote", "--session", "s1", "--preview")
-    assert ([one["seq"] for one in first["candidates"]], first["remaining"]) == ([1, 2, 3, 4, 5], 4)
-    second = tht.json("memory", "promote", "--session", "s1", "--preview", "--after", "5")
-    assert ([one["seq"] for one in second["candidates"]], second["remaining"]) == ([6, 7, 8, 9], 0)
-    assert "4 more: --after 5 shows them" in tht("memory", "promote", "--session", "s1", "--preview").out
-    for seq in range(1, 9):
-        tht.promote("s1", seq)
-    assert tht.refused("session", "close", "s1") == "UndecidedCandidates"
-    tht.json("memory", "defer", "--session", "s1", "--seq", "9", "--reviewer", "ada", "--reason", "ask")
-    tht.json("session", "close", "s1")
-    assert tht.candidates("s1") == []
-    assert [one["seq"] for one in tht.candidates("s1", "--deferred")] == [9]
-    queue = tht.json("review")["queue"]
-    assert [(one["session_id"], one["candidates"][0]["seq"]) for one in queue] == [("s1", 9)]
-    assert tht.promote("s1", 9) == "mem-0009"
-    assert tht.refused("memory", "defer", "--session", "s1", "--seq", "9", "--reviewer", "ada") == "NotACandidate"
-
-
-def test_s26_declined_stays_declined_and_withdrawn_sources_are_flagged(tht: Tht) -> None:
-    """S-26: declined in F8: not proposed again; retracted: not promotable; promoted and then retracted: flagged."""
-    tht.session("s1", ("a", "declined"), ("b", "retracted"), ("c", "promoted first"))
-    retracted = save(tht, "s1", 2, "--reviewer", "ada")
-    tht.json("memory", "decline", "--session", "s1", "--seq", "1", "--reviewer", "ada")
-    tht.json("session", "retract", "s1", "2")
-    assert tht.promote("s1", 3) == "mem-0001"
-    tht.json("session", "retract", "s1", "3")
-    tht.clarify("s1", "A", "declined!")
-    assert tht.candidates("s1", "--deferred") == []
-    assert tht.refused("memory", "decline", "--session", "s1", "--seq", "1", "--reviewer", "bea") == "NothingChanged"
-    assert tht.refused(*retracted) == "NotACandidate"
-    assert tht.json("registry", "show", "mem-0001")["flag"] == "source no longer effective"
-    assert tht.json("session", "summary", "s1")["memories"][0]["flag"] == "source no longer effective"
-    assert "source no longer effective" in " ".join(tht("registry", "show", "mem-0001").out.split())
-
-
-def test_every_real_candidate_becomes_one_memory_for_each_distinct_content(tht: Tht, shared_data: Path) -> None:
-    """The 762 expert sessions: one memory per content, each with all its sources, counted straight from the file."""
-    file = shared_data / "bird" / "sessions.jsonl"
-    tht.json("import", file, "--actor", "tool:importer")
-    expected: dict[tuple[str, str], set[tuple[str, int]]] = {}
-    for line in file.read_text("utf-8").splitlines():
-        session = json.loads(line)
-        linked = {plain(one["subject"]) for one in session["decisions"] if one["type"] != "concept_clarified"}
-        for seq, one in enumerate(session["decisions"], 1):
-            if one["type"] == "concept_clarified" and plain(one["subject"]) not in linked:
-                content = (plain(one["subject"]), plain(one["detail"]))
-                expected.setdefault(content, set()).add((session["session_id"], seq))
-    outcome = tht.json("memory", "promote", "--all-sessions", "--reviewer", "ada")
-    assert outcome["counts"]["failed"] == 0
-    memories = [json.loads(line) for line in tht("registry", "export", "--all").out.splitlines()]
-    found = {
-        (plain(one["subject"]), plain(one["detail"])): {(each["session_id"], each["seq"]) for each in one["sources"]}
-        for one in memories
-    }
-    assert len(memories) == len(found)
-    assert found == expected
-    assert tht.json("review")["candidates"] == 0
-
-
-def plain(text: str) -> str:
-    """Equivalent content made equal, written without the program's own rule for it."""
-    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    before = ""
-    while before != text:
-        before, text = text, text.strip().rstrip(".,;:!?…").strip()
-        if len(text) > 1 and text[0] in "\"'`«“‘" and text[-1] in "\"'`»”’":
-            text = text[1:-1]
-    return text
-
-
-# -- search and reuse
-
-
-def test_the_search_answers_as_programs_expect(tht: Tht) -> None:
-    tht.session("s1", ("Κολπική μαρμαρυγή", GREEK), ("Paziente anziano", ITALIAN))
-    tht.json("memory", "promote", "--session", "s1", "--all", "--reviewer", "ada")
-    tht.session("s2")
-    answer = tht.json("memory", "search", "τι σημαίνει κολπική μαρμαρυγή", "--session", "s2")
-    hit = answer["hits"][0]
-    assert (hit["id"], hit["detail"], hit["session_id"], hit["decision_seq"]) == ("mem-0001", GREEK, "s1", 1)
-    assert hit["score"] > 0
-    assert answer["index"]["position"] <= answer["index"]["ledger"]
-    assert set(answer["voices"]) == {"lexical", "vector", "temporal", "graph"}
-    assert len(tht.json("memory", "search", "anziano", "--limit", "1")["hits"]) == 1
-    assert "mem-0002" in tht("memory", "search", "paziente anziano").out
-    assert tht.refused("memory", "search", "x", "--session", "nope") == "UnknownSession"
-    assert tht.refused("memory", "search", "  ", code=2) == "InvalidInput"
-    assert tht.refused("memory", "search", "x\x00y", code=2) == "InvalidInput"
-    assert tht("memory", "search", "x", "--limit", "0").code == 2
-
-
-def test_s21_nothing_pending_is_found(tht: Tht) -> None:
-    """S-21: waiting, deferred and declined candidates are in the queue only, never in a search."""
-    tht.session("s1", ("waiting", "ablation wave"), ("deferred", "ablation tide"), ("declined", "ablation storm"))
-    tht.json("memory", "defer", "--session", "s1", "--seq", "2", "--reviewer", "ada")
-    tht.json("memory", "decline", "--session", "s1", "--seq", "3", "--reviewer", "ada")
-    assert tht.json("memory", "search", "ablation wave tide storm")["hits"] == []
-    assert tht.json("memory", "list")["memories"] == []
-    assert "no memory fits" in tht("memory", "search", "ablation").out
-    assert [one["seq"] for one in tht.json("review", "s1")["queue"][0]["candidates"]] == [1, 2]
-
-
-def test_s26_the_choice_of_f2_is_recorded_once_and_may_be_offered_again(tht: Tht) -> None:
-    """S-26: deselected in F2 is set aside, not deleted: after F2 is opened again it is offered again."""
-    tht.session("s1", ("a", "the rule of ablation"), ("b", "the rule of relapse"))
-    tht.json("memory", "promote", "--session", "s1", "--all", "--reviewer", "ada")
-    tht.session("s2")
-    chosen = tht.json("memory", "decide", "--session", "s2", "--offered", "mem-0001,mem-0002", "--select", "mem-0002")
-    assert [event["type"] for event in chosen["events"]] == ["phase_entered", "concept_clarified", "memory_set_aside"]
-    (applied,) = tht.json("session", "show", "s2")["decisions"]
-    assert (applied["source_memory"], applied["detail"]) == ("mem-0002", "the rule of relapse")
-    assert "mem-0002" in applied["rationale"]
-    assert tht.json("memory", "search", "rule", "--session", "s2")["hits"] == []
-    assert tht.candidates("s2") == [], "reused unchanged, it is no new candidate"
-    tht.json("session", "reopen", "s2", "--phase", "F2")
-    assert [hit["id"] for hit in tht.json("memory", "search", "rule", "--session", "s2")["hits"]] == ["mem-0001"]
-    before = tht.position()
-    decide = ("memory", "decide", "--session", "s2")
-    assert tht.refused(*decide, "--offered", "mem-0001", "--select", "mem-0009", code=2) == "InvalidInput"
-    assert tht.refused(*decide, "--offered", "mem-0404") == "UnknownMemory"
-    assert tht.refused(*decide, "--offered", "mem-0002", "--select", "mem-0002") == "NothingChanged"
-    assert tht(*decide, "--offered", " , ").code == 2
-    assert tht.position() == before
-
-
-def test_the_history_of_a_memory_names_everyone(tht: Tht) -> None:
-    tht.session("s1", ("a", "b"))
-    tht.promote("s1", 1, "--reason", "as agreed")
-    tht.json("registry", "retire", "mem-0001", "--actor", "human:bea", "--reason", "wrong")
-    tht.json("registry", "restore", "mem-0001", "--actor", "human:cia", "--reason", "right after all")
-    history = tht.json("memory", "history", "mem-0001")
-    assert [(event["kind"], event["actor"], event["reason"]) for event in history["events"] if event["reason"]][
-        -2:
-    ] == [
-        ("memory_retired", "human:bea", "wrong"),
-        ("memory_restored", "human:cia", "right after all"),
-    ]
-    assert {"memory_promoted", "memory_recorded", "number_taken"} <= {event["kind"] for event in history["events"]}
-    assert "memory_retired" in tht("memory", "history", "mem-0001").out
-    assert tht.refused("memory", "history", "mem-0404") == "UnknownMemory"
-
-
-def test_whoever_approves_sees_every_sign_of_the_words(tht: Tht) -> None:
-    """Formulas and SQL are full of what Markdown and HTML take for their own: nothing may vanish before an approval."""
-    detail = 'Use <status> where x<b; SUM(a*b)/COUNT(*), path C:\\*\\new, name LIKE "_a_"'
-    tht.session("s1", ("# of patients", detail))
-    shown = " ".join(tht("memory", "promote", "--session", "s1", "--preview").out.split())
-    assert "# of patients" in shown
-    assert detail in shown
-    asked = " ".join(tht("review", "--session", "s1", "--actor", "human:ada", stdin="q\n").out.split())
-    assert detail in asked
-
-
-def test_what_html_there_is_in_a_summary_is_shown_as_text(tht: Tht) -> None:
-    tht.session("s1", ("tag", "first <div>hidden</div>\nsecond **bold**"))
-    tht.promote("s1", 1)
-    for command in (("session", "summary", "s1"), ("registry", "show", "mem-0001")):
-        lines = [line.strip() for line in tht(*command).out.splitlines()]
-        assert "first <div>hidden</div>" in lines
-        assert "second bold" in lines
-
-
-def test_an_index_behind_does_not_hide_what_the_words_find(tht: Tht, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors fill every list; a memory that has none yet must still come in by its words."""
-    tht.session("s1", *((f"filler {number}", f"nothing much {number}") for number in range(8)))
-    for seq in range(1, 9):
-        tht.promote("s1", seq)
-    tht.json("memory", "search", "filler")
-    tht.session("s2", ("June of 2013", "date between the first and the last of June"))
-    late = tht.promote("s2", 1)
-    monkeypatch.setenv("THT_INDEX_BUDGET", "0")
-    answer = tht.json("memory", "search", "June of 2013", "--limit", "3")
-    assert answer["index"]["position"] < answer["index"]["ledger"]
-    assert late in [hit["id"] for hit in answer["hits"]]
-    assert "wait for it" in answer["notice"]

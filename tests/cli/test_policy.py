@@ -136,8 +136,7 @@ def test_a_source_must_be_there(tht: Tht) -> None:
 def test_a_source_in_a_closed_domain_is_denied(tht: Tht) -> None:
     """S-54: naming it tells nothing about it."""
     source = fact(tht, "We use pnpm", "stated")
-    words = ("--role", "qa", "--domain", "architecture", "--permission", "none")
-    tht.json("grant", "set", *words, *ADA)
+    tht.json("grant", "set", "--role", "qa", "--domain", "architecture", "--permission", "none", *ADA)
     words = ("policy", "propose", "Use pnpm", "--domain", "build", "--from", source)
     assert tht.refused(*words, "--actor", "agent:qa-1", "--role", "qa") == "AccessDenied"
 

@@ -9,6 +9,7 @@ from adapters.review import Review
 from adapters.sessions import Sessions
 from adapters.workspace import create_workspace
 from domain.errors import LostRace
+from domain.session_events import Decided
 from tests.crash.soundness import ADA, BEA, CODER, clarification, open_home, open_session, promote_all, search, standing
 
 REVIEWERS = (ADA, BEA)
@@ -39,7 +40,9 @@ def record_into_one_session(home: Path, number: int, turn: int) -> int:
             done = Sessions(workspace).record("shared", clarification(f"concept {number}-{turn}"), CODER)
         except LostRace:
             return 0
-        return int(done.envelopes[0].event.seq)  # type: ignore[attr-defined]
+        recorded = done.envelopes[0].event
+        assert isinstance(recorded, Decided)
+        return recorded.seq
 
 
 def write_or_read(home: Path, number: int, turn: int) -> list[tuple[int, str]]:

@@ -66,8 +66,8 @@ class Backend(Protocol):
 
 
 class Sqlite:
-    refusal: ClassVar = "sqlite3.IntegrityError"
-    forbidden: ClassVar = (
+    refusal: ClassVar[str] = "sqlite3.IntegrityError"
+    forbidden: ClassVar[tuple[str, ...]] = (
         "UPDATE events SET state = state",
         "UPDATE events SET position = position + 10",
         "DELETE FROM events",
@@ -110,8 +110,8 @@ class Sqlite:
 class Postgres:
     """A schema that follows from the folder, on the server that TEST_POSTGRES_URL names."""
 
-    refusal: ClassVar = "psycopg.errors.IntegrityConstraintViolation"
-    forbidden: ClassVar = (
+    refusal: ClassVar[str] = "psycopg.errors.IntegrityConstraintViolation"
+    forbidden: ClassVar[tuple[str, ...]] = (
         "UPDATE events SET state = state",
         "UPDATE events SET position = position + 10",
         "DELETE FROM events",

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -134,7 +135,8 @@ def test_a_lock_that_its_session_has_not_is_no_turn(database: str) -> None:
     with PostgresTurn(database, "a").taken(0.0) as still:
         with connect(database) as db:
             assert db.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (1,)
-        connection = still.args[0]  # type: ignore[attr-defined]
+        assert isinstance(still, partial)  # of the connection that has the lock
+        (connection,) = still.args
         connection.execute("SELECT pg_advisory_unlock_all()")
         with pytest.raises(IndexNotWritable, match="session mode"):
             still()

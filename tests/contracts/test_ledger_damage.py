@@ -7,10 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from eventsourcing.persistence import StoredEvent
+from eventsourcing.persistence import Notification, StoredEvent
 
 from adapters.ledger import By, Ledger
 from adapters.ledger_check import first_fault
+from domain.event import Envelope
 from tests.contracts.ledgers import KEYED, Sqlite, append, entered, opened
 
 DAMAGE = {
@@ -121,7 +122,12 @@ def test_the_end_of_a_command_reads_no_further_than_it(backend: Sqlite, monkeypa
         append(ledger, ("session/a", entered()))
     read: list[int] = []
     decode = Ledger._envelope
-    monkeypatch.setattr(Ledger, "_envelope", lambda self, stored: read.append(stored.id) or decode(self, stored))
+
+    def noted(self: Ledger, stored: Notification) -> Envelope:
+        read.append(stored.id)
+        return decode(self, stored)
+
+    monkeypatch.setattr(Ledger, "_envelope", noted)
     assert ledger.end_of_command(2) == 3
     assert read == [2, 3, 4]
     ledger.close()

@@ -6,8 +6,9 @@ import hashlib
 import multiprocessing
 import sqlite3
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -117,9 +118,11 @@ def pragma(recorder: LedgerRecorder, name: str) -> object:
 )
 def test_what_was_acknowledged_survives_a_power_cut(sqlite: Ledger, name: str, value: object) -> None:
     """On the first connection and on one opened while it is in use."""
-    assert pragma(sqlite.recorder, name) == value
-    with sqlite.recorder.datastore.get_connection(commit=False):
-        assert pragma(sqlite.recorder, name) == value
+    recorder = sqlite.recorder
+    assert isinstance(recorder, LedgerRecorder)
+    assert pragma(recorder, name) == value
+    with recorder.datastore.get_connection(commit=False):
+        assert pragma(recorder, name) == value
 
 
 def test_every_table_is_strict(tmp_path: Path, sqlite: Ledger) -> None:
@@ -172,11 +175,11 @@ def test_the_environment_does_not_change_what_is_stored(
 
 
 def test_the_clock_is_passed_in(tmp_path: Path) -> None:
-    def clock() -> Callable[[], object]:
+    def clock() -> datetime:
         raise AssertionError("read when nothing is recorded")
 
     ledger = Sqlite(tmp_path).create()
-    ledger.clock = clock  # type: ignore[assignment]
+    ledger.clock = clock
     assert ledger.page(0) == []
     ledger.clock = lambda: START
     assert append(ledger, ("session/a", opened("a"))).envelopes[0].at == START

@@ -17,7 +17,7 @@ from adapters import sqlite as adapter
 from adapters.ledger import Ledger
 from adapters.ledger_schema import SEALS
 from adapters.mapper import EnvelopeMapper
-from adapters.sealing import KEY, SealedEvent, open_text, place, seal_text
+from adapters.sealing import KEY, SealedEvent, SealedNotification, open_text, place, seal_text
 from domain.erasure import TextErased
 from domain.errors import HomeNotWritable, LedgerDamaged
 from domain.event import ERASED, Envelope, Event, stream_id
@@ -123,11 +123,11 @@ def test_a_text_from_another_event_does_not_open(ledger: Ledger) -> None:
     append(ledger, ("notes/a", note(1, "one")), ("notes/a", note(2, "two")))
     first, second = ledger.recorder.select_events(stream_id("notes/a"))
     moved = json.loads(second.state) | {"sealed": json.loads(first.state)["sealed"]}
-    seal = first.seal  # type: ignore[attr-defined]
+    assert isinstance(first, SealedEvent | SealedNotification)
     for state in (json.dumps(moved).encode(), second.state):
         with pytest.raises(LedgerDamaged, match="does not open"):
             ledger.mapper.to_domain_event(
-                SealedEvent(second.originator_id, second.originator_version, second.topic, state, seal)
+                SealedEvent(second.originator_id, second.originator_version, second.topic, state, first.seal)
             )
 
 

@@ -432,7 +432,12 @@ def test_a_server_that_cannot_write_under_a_condition_is_refused(monkeypatch: py
     """It would write without looking, and nobody would know. The client made for it is given back each time."""
     closed: list[QdrantClient] = []
     close = QdrantClient.close
-    monkeypatch.setattr(QdrantClient, "close", lambda self: closed.append(self) or close(self))
+
+    def noted(self: QdrantClient) -> None:
+        closed.append(self)
+        close(self)
+
+    monkeypatch.setattr(QdrantClient, "close", noted)
     with recorded("1.15.5") as (url, asked):
         store = ServerStore("tht-test", url=url)
         for _ in range(2):

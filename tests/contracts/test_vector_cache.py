@@ -181,8 +181,14 @@ def test_a_cache_that_cannot_be_written_is_not_used_and_says_so(path: Path, monk
     used(path, ["owl"]).close()
     connect = sqlite3.connect
 
-    def read_only(file: Path, **options: object) -> sqlite3.Connection:
-        return connect(f"{file.as_uri()}?mode=ro", uri=True, **options)  # type: ignore[call-overload,no-any-return]
+    def read_only(file: Path, *, timeout: float, isolation_level: None, check_same_thread: bool) -> sqlite3.Connection:
+        return connect(
+            f"{file.as_uri()}?mode=ro",
+            timeout,
+            isolation_level=isolation_level,
+            check_same_thread=check_same_thread,
+            uri=True,
+        )
 
     monkeypatch.setattr("adapters.vector_cache.sqlite3.connect", read_only)
     cached = used(path)

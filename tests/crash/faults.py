@@ -15,8 +15,9 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 Acknowledge = Callable[[object], None]
 Script = Callable[[Path, Acknowledge], None]  # what a child does to a home, telling what it was promised
@@ -118,7 +119,7 @@ def arm(fatal: int) -> None:
     opened = qdrant_edge.EdgeIndex.__init__
 
     def open_watched(self: Any, shard: Any, path: Path, lock: Any) -> None:
-        opened(self, _Shard(shard), path, lock)  # type: ignore[arg-type]
+        opened(self, _Shard(shard), path, lock)  # type: ignore[arg-type]  # the engine's own cannot be subclassed
 
     _Fuse.fatal, _Fuse.reached = fatal, 0
     patched: Any = sqlite3
@@ -129,8 +130,8 @@ def arm(fatal: int) -> None:
     module: Any = os
     for name in ("replace", "fsync", "mkdir"):
         setattr(module, name, partial(_around, getattr(os, name)))
-    unlink, paths = Path.unlink, Path
-    paths.unlink = lambda self, *given, **named: _around(unlink, self, *given, **named)  # type: ignore[method-assign]
+    unlink, paths = Path.unlink, cast(Any, Path)
+    paths.unlink = lambda self, *given, **named: _around(unlink, self, *given, **named)
     trees: Any = shutil
     trees.rmtree = _remove_tree_in_halves
 
@@ -146,7 +147,7 @@ def _child(script: Script, home: Path, fatal: int, acks: Path) -> None:
     os._exit(0)  # what a normal end would still clean up is not part of the script
 
 
-def start_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> Any:
+def start_child(script: Script, home: Path, *, fatal: int = 0, acks: Path) -> BaseProcess:
     """A script in a process of its own, which its caller ends and joins."""
     _SPAWN.set_forkserver_preload(_PRELOAD)
     child = _SPAWN.Process(target=_child, args=(script, home, fatal, acks))

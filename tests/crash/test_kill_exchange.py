@@ -14,6 +14,7 @@ from adapters.ledger_files import export_ledger
 from adapters.restore import restore_backup
 from adapters.session_files import Report
 from adapters.sessions import Sessions
+from adapters.workspace import Workspace
 from tests.crash import scripts
 from tests.crash.faults import killed_everywhere
 from tests.crash.soundness import (
@@ -85,7 +86,7 @@ def test_import_of_a_ledger(original: Path, tmp_path: Path) -> None:
             assert_sound(workspace)
 
 
-def make_and_open(home: Path):  # type: ignore[no-untyped-def]
+def make_and_open(home: Path) -> Workspace:
     make_home(home)
     return open_home(home)
 

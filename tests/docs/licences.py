@@ -78,15 +78,22 @@ def is_permissive(expression: str) -> bool:
 
 def licence_of(found: Distribution) -> str:
     """As SPDX where it can be told: the expression, else the classifiers, the old field, or the licence's own title."""
-    meta = found.metadata
-    if expression := meta.get("License-Expression"):
-        return str(expression)
-    classified = [one.rpartition("::")[2].strip() for one in meta.get_all("Classifier") or [] if one[:7] == "License"]
-    named = [_spdx(one) for one in classified] or [_spdx(one) for one in str(meta.get("License") or "").split(" AND ")]
+    old = _field(found, "License")
+    if expression := _field(found, "License-Expression"):
+        return expression
+    classified = [
+        one.rpartition("::")[2].strip() for one in found.metadata.get_all("Classifier") or [] if one[:7] == "License"
+    ]
+    named = [_spdx(one) for one in classified] or [_spdx(one) for one in old.split(" AND ")]
     if all(named):
-        field = [_spdx(one) for one in re.split(r" AND |, ", str(meta.get("License") or ""))]
+        field = [_spdx(one) for one in re.split(r" AND |, ", old)]
         return " AND ".join(field if all(field) and len(field) >= len(named) else named)
     return _spdx(_title(found))
+
+
+def _field(found: Distribution, name: str) -> str:
+    """The first that the metadata have of this name; empty when they have none."""
+    return str(next(iter(found.metadata.get_all(name) or []), ""))
 
 
 def _spdx(name: str) -> str:

@@ -30,8 +30,8 @@ def texts() -> Iterator[tuple[str, str]]:
             skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             skipped |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
             for node in ast.walk(tree):
-                if id(node) not in skipped and (text := _text(node)):
-                    yield f"{path.relative_to(ROOT)}:{node.lineno}", text  # type: ignore[attr-defined]
+                if isinstance(node, ast.expr) and id(node) not in skipped and (text := _text(node)):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", text
 
 
 def _text(node: ast.AST) -> str:

@@ -97,7 +97,7 @@ def test_unknown_is_for_old_data_only() -> None:
 @pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan, math.inf, True, "0.5", None])
 def test_what_is_no_confidence(bad: object) -> None:
     with pytest.raises(InvalidInput, match="from 0 to 1"):
-        decay.accept_confidence(bad)  # type: ignore[arg-type]
+        decay.accept_confidence(bad)  # type: ignore[arg-type]  # as JSON may say
 
 
 def test_a_mention_closes_a_part_of_the_distance() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from domain.equivalents import Known, Merge, canonical_key, merges, restatements
 
 
-def known(number: int, topic: str, content: str, **more: object) -> Known:
-    given: dict[str, object] = {
+def known(number: int, topic: str, content: str, **more: Any) -> Known:
+    given: dict[str, Any] = {
         "fact_id": f"fact-{number}",
         "domain": "ops",
         "standing": 0.7,
@@ -18,7 +20,7 @@ def known(number: int, topic: str, content: str, **more: object) -> Known:
         "about": "",
         "authors": (f"agent:a{number}",),
     }
-    return Known(**{**given, "topic": topic, "content": content, **more})  # type: ignore[arg-type]
+    return Known(**{**given, "topic": topic, "content": content, **more})
 
 
 def merged(*facts: Known) -> list[tuple[str, str]]:

@@ -88,7 +88,7 @@ def test_schema_linking_is_recorded_under_its_own_name(
         NewDecision("concept_clarified", "x", "y", concepts=("ok", "")),
         NewDecision("concept_clarified", "x" * 2_001, "y"),
         NewDecision("concept_clarified", "x", "y" * 100_001),
-        NewDecision("concept_clarified", "x", "y", phase="F9"),  # type: ignore[arg-type]
+        NewDecision("concept_clarified", "x", "y", phase="F9"),  # type: ignore[arg-type]  # as JSON may say
     ],
 )
 def test_a_decision_that_cannot_be_stored_or_shown_is_invalid(bad: NewDecision) -> None:

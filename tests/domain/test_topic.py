@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -183,8 +184,8 @@ def replace_valid(event: FactProposed, start: datetime | None, end: datetime | N
         ({"source_observation_ids": ("a b",)}, "white space"),
     ],
 )
-def test_what_cannot_be_a_fact_is_refused_with_the_reason(changes: dict[str, object], words: str) -> None:
-    new = replace(NewFact("we use redis", "cache", ADA), **changes)  # type: ignore[arg-type]
+def test_what_cannot_be_a_fact_is_refused_with_the_reason(changes: dict[str, Any], words: str) -> None:
+    new = replace(NewFact("we use redis", "cache", ADA), **changes)
     with pytest.raises(InvalidInput) as caught:
         topic_stream("arch", proposing.checked(new).topic)
     assert words in caught.value.message

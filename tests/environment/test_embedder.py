@@ -72,7 +72,9 @@ def test_twenty_memories_without_a_model_get_their_vectors_later(home: Path) -> 
         indexing = Indexing(workspace)
         for number in range(20):
             hit = search(workspace, f"concept meanwhile {number}", indexing=indexing).hits[0]
-            assert hit.hit.why.heard.cosine > 0.1
+            cosine = hit.hit.why.heard.cosine
+            assert cosine is not None
+            assert cosine > 0.1
             assert isinstance(hit.record, Record)
             assert hit.record.subject == f"concept meanwhile {number}"
     assert coverage() == (22, 22)

@@ -18,10 +18,12 @@ from adapters.backup import write_backup
 from adapters.doctor import Doctor
 from adapters.health import Health
 from adapters.indexing import Indexing
+from adapters.ledger import Draft
 from adapters.restore import restore_backup
 from adapters.sessions import Sessions
-from adapters.workspace import open_workspace
+from adapters.workspace import Workspace, open_workspace
 from domain.errors import LongerHistory, OtherHistory
+from domain.session_events import SessionOpened
 from projections.scope import Reader
 from tests.crash.soundness import (
     CODER,
@@ -79,13 +81,7 @@ def test_an_older_ledger_under_newer_views_is_refused_and_a_rebuild_mends_it(tmp
     if goes_on:
         with open_home(home) as workspace:
             for number in range(ahead[0] - standing(workspace)[0]):
-                workspace.ledger.transact(
-                    lambda draft, n=number: (draft.load(f"session/x{n}"), draft.append(f"session/x{n}", (_opened(n),)))[
-                        0
-                    ],
-                    CODER,
-                    ("forced", number),
-                )
+                open_past_the_commands(workspace, f"x{number}")
             assert standing(workspace)[0] == ahead[0]
     given = ("--home", str(home))
     refused = tht(*given, "registry", "list")
@@ -109,10 +105,14 @@ def test_an_older_ledger_under_newer_views_is_refused_and_a_rebuild_mends_it(tmp
         assert_index_follows(workspace)
 
 
-def _opened(number: int) -> object:
-    from domain.session_events import SessionOpened
+def open_past_the_commands(workspace: Workspace, session_id: str) -> None:
+    stream = f"session/{session_id}"
 
-    return SessionOpened(session_id=f"x{number}", question="another history")
+    def work(draft: Draft) -> None:
+        draft.load(stream)
+        draft.append(stream, (SessionOpened(session_id=session_id, question="another history"),))
+
+    workspace.ledger.transact(work, CODER, ("forced", session_id))
 
 
 def test_a_ledger_of_another_home_is_refused_in_every_command(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Promised:
     changes: list[tuple[int, str]] = field(default_factory=list)  # as /watch told them: position and kind
 
     def __iter__(self) -> Iterator[int]:
-        return iter(map(len, (self.facts, self.decisions, self.memories, self.changes)))
+        return iter((len(self.facts), len(self.decisions), len(self.memories), len(self.changes)))
 
 
 def until_it_dies(client: Callable[[int], None]) -> None:

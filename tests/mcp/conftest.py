@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.routing import Route
@@ -47,7 +48,8 @@ class Agent:
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         (block,) = result.content
-        return str(block.text)  # type: ignore[union-attr]
+        assert isinstance(block, TextContent)
+        return block.text
 
     async def refused(self, tool: str, **arguments: Any) -> dict[str, str]:
         """The error of a call that must fail."""

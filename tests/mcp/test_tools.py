@@ -140,7 +140,8 @@ async def test_lists_go_on_from_a_cursor_until_the_end(http_agent: Any, tht: Tht
     for number in range(7):
         tht.json("policy", "propose", f"Rule {number}.", "--domain", "d", "--actor", "human:ada")
     async with http_agent as agent:
-        seen, cursor = [], ""
+        seen: list[str] = []
+        cursor: str | None = ""
         while cursor is not None:
             page = await agent("list_policies", limit=3, cursor=cursor)
             assert page["total"] == 7

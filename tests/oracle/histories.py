@@ -19,7 +19,7 @@ from adapters.erasing import Erasing
 from adapters.ledger import By
 from adapters.review import Review, Saved
 from adapters.sessions import Sessions
-from adapters.sqlite import LedgerDatastore, _Pool
+from adapters.sqlite import LedgerDatastore, LedgerRecorder, _Pool
 from adapters.workspace import Workspace, create_workspace
 from domain.errors import ReviewerNeeded, SelfReview, ThtError
 from domain.session import NewDecision
@@ -78,8 +78,10 @@ class _HastyDatastore(LedgerDatastore):
 def hasty_workspace(home: Path) -> Workspace:
     ticks = itertools.count()
     workspace = create_workspace(home, "default", lambda: START + timedelta(seconds=next(ticks)))
-    workspace.ledger.recorder.datastore.close()
-    workspace.ledger.recorder.datastore = _HastyDatastore(workspace.paths.ledger)
+    recorder = workspace.ledger.recorder
+    assert isinstance(recorder, LedgerRecorder)
+    recorder.datastore.close()
+    recorder.datastore = _HastyDatastore(workspace.paths.ledger)
     workspace.file.db.execute("PRAGMA synchronous=OFF")
     workspace.config.set("embedder.model", "none")  # what an index adds costs most, and is asked for where it counts
     return workspace

@@ -17,7 +17,7 @@ from adapters.policies import Policies
 from adapters.preamble import preamble, record_shown
 from adapters.recalling import Recalling
 from adapters.workspace import Workspace
-from domain.propose import NewFact
+from domain.propose import NewFact, OnConflict
 from projections.recall.question import MODES
 from projections.scope import Reader
 from tests.oracle import knowledge_oracle as oracle
@@ -43,7 +43,7 @@ ACTORS = (
 DOMAINS = ("architecture", "architecture", "Architecture ", "repo:shop/architecture", "ops", "repo:unheard/of", "!")
 TOPICS = ("api", "api", "API", "sessions", "store")
 VERACITIES = ("stated", "stated", "inferred", "imported", "tool")
-CHOICES = ("decide", "decide", "decide", "keep_both", "ask", "supersede")
+CHOICES: tuple[OnConflict, ...] = ("decide", "decide", "decide", "keep_both", "ask", "supersede")
 
 
 class Clock:
@@ -94,7 +94,7 @@ class FactCommands:
         new, choice = self.new_fact(chance, by), chance.choice(CHOICES)
 
         def command() -> None:
-            outcome, done = Facts(self.workspace).propose(domain, new, by, on_conflict=choice)  # type: ignore[arg-type]
+            outcome, done = Facts(self.workspace).propose(domain, new, by, on_conflict=choice)
             at = done.envelopes[0].at
             expected = foretold(oracle.facts(self.events), outcome.domain, new, choice, at)
             if outcome.domain in people.closed_to(by.role, people.grants(self.events)):

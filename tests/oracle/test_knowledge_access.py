@@ -4,6 +4,7 @@ that; a role without a row reads what a person does."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -69,20 +70,20 @@ def one_by_one(workspace: Workspace, reader: Reader, events: list[Data]) -> list
     paths: list[Path] = []
     for fact in list(oracle.facts(events))[-6:]:
         paths += [
-            lambda fact=fact: reading.get(fact),  # type: ignore[misc]
-            lambda fact=fact: reading.row(fact),  # type: ignore[misc]
-            lambda fact=fact: reading.history(fact),  # type: ignore[misc]
+            partial(reading.get, fact),
+            partial(reading.row, fact),
+            partial(reading.history, fact),
         ]
-    paths += [lambda one=one: Conflicts(workspace).get(one, reader) for one in list(oracle.conflicts(events))[-3:]]  # type: ignore[misc]
-    paths += [lambda one=one: Policies(workspace).get(reader, one) for one in list(people.policies(events))[-3:]]  # type: ignore[misc]
+    paths += [partial(Conflicts(workspace).get, one, reader) for one in list(oracle.conflicts(events))[-3:]]
+    paths += [partial(Policies(workspace).get, reader, one) for one in list(people.policies(events))[-3:]]
     for domain in people.domains(events):
         paths += [
-            lambda domain=domain: Access(workspace).domain(reader, domain),  # type: ignore[misc]
-            lambda domain=domain: reading.list(domain=domain),  # type: ignore[misc]
-            lambda domain=domain: recalling.search(QUESTION, By(reader.actor, reader.role), domain=domain),  # type: ignore[misc]
-            lambda domain=domain: Policies(workspace).list(reader, domain=domain),  # type: ignore[misc]
-            lambda domain=domain: Access(workspace).grants(reader, domain=domain),  # type: ignore[misc]
-            lambda domain=domain: Access(workspace).explain(reader, "coder", domain),  # type: ignore[misc]
+            partial(Access(workspace).domain, reader, domain),
+            partial(reading.list, domain=domain),
+            partial(recalling.search, QUESTION, By(reader.actor, reader.role), domain=domain),
+            partial(Policies(workspace).list, reader, domain=domain),
+            partial(Access(workspace).grants, reader, domain=domain),
+            partial(Access(workspace).explain, reader, "coder", domain),
         ]
     return paths
 

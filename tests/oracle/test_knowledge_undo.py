@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -28,7 +29,8 @@ from tests.oracle.knowledge_words import TEXTS
 from tests.oracle.test_knowledge_views import EXAMPLES, after, check_facts, check_upkeep
 
 ADA = By("human:ada", reason="the night's upkeep")
-RUNS: tuple[Callable[[Workspace, Random], Ran], ...] = (
+Run = Callable[[Workspace, Random], Ran]
+RUNS: tuple[Run, ...] = (
     lambda workspace, _: Consolidate(workspace).run(ADA),
     lambda workspace, _: Harmonize(workspace).run(ADA),
     lambda workspace, chance: Harvest(workspace).run("Weekly", "m-1", chance.sample(TEXTS, 3), ADA),
@@ -59,6 +61,10 @@ def standing(events: list[Data]) -> dict[str, Any]:
 COLUMNS_OF_BELIEFS = ("domain", "facts", "authors", "confidence")
 
 
+def keep(done: list[Ran], run: Run, workspace: Workspace, chance: Random) -> None:
+    done.append(run(workspace, chance))
+
+
 @settings(EXAMPLES, max_examples=20)
 @given(HISTORIES, st.integers(0, 2**16))
 def test_undoing_a_run_brings_back_what_there_was(ops: list[Op], seed: int) -> None:
@@ -67,13 +73,13 @@ def test_undoing_a_run_brings_back_what_there_was(ops: list[Op], seed: int) -> N
         workspace, chance = history.workspace, Random(seed)
         for run in chance.sample(RUNS, len(RUNS)):
             done: list[Ran] = []
-            error = refusal(lambda run=run, done=done: done.append(run(workspace, chance)))  # type: ignore[misc]
+            error = refusal(partial(keep, done, run, workspace, chance))
             assert error is None or isinstance(error, NothingChanged)
             if not done:
                 continue
             left = Undo(workspace).run(done[0].run_id, ADA).left
             assert left == ()
-            assert isinstance(refusal(lambda done=done: Undo(workspace).run(done[0].run_id, ADA)), NothingChanged)  # type: ignore[misc]
+            assert isinstance(refusal(partial(Undo(workspace).run, done[0].run_id, ADA)), NothingChanged)
             assert standing(told(workspace)) == standing(before)
         workspace.caught_up()
         check_facts(workspace.file.db, told(workspace))
@@ -86,8 +92,8 @@ def test_undoing_a_run_brings_back_what_there_was(ops: list[Op], seed: int) -> N
 def test_a_run_repeated_finds_nothing_to_do(ops: list[Op], order: list[int]) -> None:
     with after(ops) as (history, _):
         for number in order:
-            refusal(lambda number=number: RUNS[number](history.workspace, Random(number)))  # type: ignore[misc]
+            refusal(partial(RUNS[number], history.workspace, Random(number)))
             head = history.workspace.ledger.head()
-            again = refusal(lambda number=number: RUNS[number](history.workspace, Random(number)))  # type: ignore[misc]
+            again = refusal(partial(RUNS[number], history.workspace, Random(number)))
             assert isinstance(again, NothingChanged), RUNS[number]
             assert history.workspace.ledger.head() == head

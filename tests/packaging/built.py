@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tomllib
 import venv
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
@@ -34,10 +35,12 @@ class Built:
     wheel: Path
 
 
-def run(command: list[str | Path], **more: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **more)  # type: ignore[call-overload]
+def run(
+    command: Sequence[str | Path], *, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=cwd, env=env)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done  # type: ignore[no-any-return]
+    return done
 
 
 def build(folder: Path) -> Built:
@@ -78,7 +81,7 @@ def environment_with(wheel: Path, folder: Path, requirements: Path) -> Path:
     venv.create(folder, symlinks=os.name != "nt", with_pip=False)
     bin_ = folder / ("Scripts" if os.name == "nt" else "bin")
     (site,) = folder.rglob("site-packages")
-    pip = [sys.executable, "-m", "pip", "--python", bin_ / "python", "--disable-pip-version-check"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", bin_ / "python", "--disable-pip-version-check"]
     run([*pip, "install", "--quiet", "--no-index", "--no-deps", wheel])
     (site / "requirements.pth").write_text(f"{requirements}\n", encoding="utf-8")
     return bin_

@@ -64,13 +64,13 @@ def test_it_says_its_version_and_every_command_explains_itself(programs: Path) -
 
 def test_the_extras_are_not_there_and_it_says_so(programs: Path, tmp_path: Path) -> None:
     """Else the next test proves nothing: what it runs on is the base install."""
-    python, outside = programs / "python", {"cwd": tmp_path}
+    python = programs / "python"
     missing = (
         "import importlib.util as u; names = ['torch', 'psycopg', 'starlette', 'mcp', 'jinja2', 'pytest'];"
         "print([name for name in names if u.find_spec(name)])"
     )
-    assert run([python, "-c", missing], **outside).stdout.strip() == "[]"
-    where = run([python, "-c", "import cli; print(cli.__file__)"], **outside).stdout
+    assert run([python, "-c", missing], cwd=tmp_path).stdout.strip() == "[]"
+    where = run([python, "-c", "import cli; print(cli.__file__)"], cwd=tmp_path).stdout
     assert str(programs.parent) in where
 
 
@@ -114,7 +114,7 @@ def test_it_installs_and_works_on_every_python_at_hand(built: Built, tmp_path: P
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("THT_", "PYTHON"))}
     run([python, "-m", "venv", tmp_path / "env"], env=environment)
     bin_ = tmp_path / "env" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     run([*pip, "--constraint", ROOT / "constraints.txt", built.wheel], env=environment)
     assert VERSION in run([bin_ / "tht", "--version"], env=environment).stdout
     answer = json.loads(run([bin_ / "tht", "demo", "--json"], cwd=tmp_path, env=environment).stdout)

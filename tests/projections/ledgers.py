@@ -13,7 +13,7 @@ from typing import ClassVar
 from adapters.ledger import By, Draft, Ledger
 from domain.event import Envelope, Event
 from domain.session_events import SessionOpened
-from projections.view import View, ViewsFile
+from projections.view import Tables, View, ViewsFile
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -107,5 +107,5 @@ def tables_of(file: ViewsFile) -> set[str]:
     return {row[0] for row in file.db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
 
-def positions(file: ViewsFile, views: Sequence[View]) -> list[int]:
+def positions(file: ViewsFile, views: Sequence[Tables]) -> list[int]:
     return [file.standing(view).position for view in views]

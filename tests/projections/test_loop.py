@@ -12,7 +12,7 @@ from eventsourcing.persistence import StoredEvent
 from adapters.ledger import Ledger
 from domain.errors import HomeNotWritable, LedgerDamaged, OtherHistory, PoisonEvent
 from domain.event import Envelope
-from projections.loop import PAGE, catch_up
+from projections.loop import PAGE, Broken, catch_up
 from projections.view import Standing, ViewsFile
 from tests.projections.ledgers import Lines, Others, append, fill, new_ledger, open_views, positions, rows
 
@@ -87,7 +87,7 @@ def test_a_page_that_another_process_applied_meanwhile_is_not_applied_again(ledg
     overtaken: list[int] = []
 
     class Slow(Ledger):
-        def read(self, after: int, limit: int = PAGE, until: int | None = None):  # type: ignore[no-untyped-def]
+        def read(self, after: int, limit: int = PAGE, until: int | None = None) -> list[Envelope | Broken]:
             page = super().read(after, limit, until)
             if not overtaken:
                 overtaken.append(catch_up(ledger, theirs, until=6))

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException
-from qdrant_client.models import Filter, FilterSelector, PointStruct
+from qdrant_client.models import Filter, FilterSelector, PointStruct, VectorStruct
 
 from adapters.facts import Facts
 from adapters.ledger import By
@@ -34,8 +34,8 @@ class Line:
 
     def __init__(self, client: QdrantClient) -> None:
         self.client, self.is_cut, self.calls = client, False, 0
-        self.before: dict[str, Callable[[], None]] = {}
-        self.at: dict[int, Callable[[], None]] = {}
+        self.before: dict[str, Callable[[], object]] = {}
+        self.at: dict[int, Callable[[], object]] = {}
         self._one = threading.RLock()
 
     def __getattr__(self, name: str) -> Any:
@@ -83,7 +83,9 @@ class Line:
         found, start = [], None
         while True:
             page, start = self.client.scroll(name, limit=500, offset=start, with_payload=True, with_vectors=True)
-            found += [PointStruct(id=one.id, vector=one.vector or {}, payload=one.payload) for one in page]
+            for one in page:
+                vector = cast(VectorStruct, one.vector or {})  # what is given out is among what is taken in
+                found.append(PointStruct(id=one.id, vector=vector, payload=one.payload))
             if start is None:
                 return found
 

@@ -231,11 +231,9 @@ def test_what_was_acknowledged_is_on_the_servers_disk_however_the_database_is_se
         other = backend.reopen()
         recorder = other.recorder
         assert isinstance(recorder, PostgresRecorder)
-        shown = ["SHOW synchronous_commit", "SHOW transaction_isolation"]
-        assert [recorder.connections.attempt(lambda c, s=s: c.execute(s).fetchone()) for s in shown] == [
-            ("on",),
-            ("read committed",),
-        ]
+        attempt = recorder.connections.attempt
+        assert attempt(lambda cursor: cursor.execute("SHOW synchronous_commit").fetchone()) == ("on",)
+        assert attempt(lambda cursor: cursor.execute("SHOW transaction_isolation").fetchone()) == ("read committed",)
         other.close()
     finally:
         backend.execute(f"ALTER DATABASE {name} RESET synchronous_commit")

@@ -88,7 +88,7 @@ def test_a_search_whose_index_is_swapped_under_it_says_that_it_went_without(shar
     one, other = shared("one"), shared("other")
     known = [fact(one, number) for number in range(3)]
     Indexing(one).catch_up()
-    line.before["query_points"] = lambda: Indexing(other).rebuild() and None
+    line.before["query_points"] = lambda: Indexing(other).rebuild()
     answer = search(one, 1)
     assert (answer.hits[0].id, answer.voices["vector"].partition(":")[0]) == (known[1], "unavailable")
     assert "try again" in answer.notice or "not found" in answer.notice  # local mode has no status 404
@@ -274,7 +274,7 @@ def test_an_index_that_is_swapped_while_it_is_compared_is_not_compared(shared: N
     one, other = shared("one"), shared("other")
     fact(one, 1)
     Indexing(one).catch_up()
-    line.before["scroll"] = lambda: Indexing(other).rebuild() and None
+    line.before["scroll"] = lambda: Indexing(other).rebuild()
     assert not Health(one).verify().findings
 
 
@@ -444,7 +444,7 @@ def test_a_search_that_loses_its_turn_answers_all_the_same(shared: Node, line: L
     one = shared("one")
     Indexing(one).catch_up()
     known = [fact(one, number) for number in range(BATCH + 3)]
-    line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
+    line.before["set_payload"] = lambda: cut_turns(ledger_of(one))
     answer = search(one, 3)
     assert (answer.hits[0].id, answer.voices["vector"]) == (known[3], "ran")
     assert 0 < answer.index_position < position(one)
@@ -456,7 +456,7 @@ def test_many_batches_are_given_up_at_the_first_after_the_turn_was_lost(shared: 
     Indexing(one).catch_up()
     for number in range(BATCH + 3):
         fact(one, number)
-    line.before["set_payload"] = lambda: cut_turns(ledger_of(one)) and None
+    line.before["set_payload"] = lambda: cut_turns(ledger_of(one))
     with pytest.raises(IndexNotWritable, match="is lost"):
         Indexing(one).catch_up()
     assert 0 < Indexing(other).reached() < position(one), "what was written before is kept"

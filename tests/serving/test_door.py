@@ -17,6 +17,7 @@ from domain.errors import InvalidInput, ServingUnavailable
 from tests.serving.conftest import BASE, Caller, Server, make_token, settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from starlette.types import Message
@@ -43,7 +44,7 @@ def test_health_is_told_to_everybody_and_names_no_path(server: Server) -> None:
     ["", "x", "tht_000000000000_" + "A" * 43, "Bearer", "é" * 40, "tht_" + "0" * 3000],
 )
 def test_a_wrong_token_is_nobody_whatever_it_looks_like(server: Server, coder: Caller, wrong: str) -> None:
-    answer = server.client.post("/rpc", json=CALL, headers={"authorization": f"Bearer {wrong}".encode()})
+    answer = server.client.post("/rpc", json=CALL, headers={b"authorization": f"Bearer {wrong}".encode()})
     assert answer.status_code == 401
 
 
@@ -176,7 +177,7 @@ def test_a_body_beyond_the_limit_is_refused_whether_it_says_so_or_not(server: Se
     limit = server.services.body_limit
     assert coder.post(b" " * (limit + 1)).status_code == 413
 
-    def endless():  # type: ignore[no-untyped-def]
+    def endless() -> Iterator[bytes]:
         for _ in range(limit // 1000 + 2):
             yield b" " * 1000
 

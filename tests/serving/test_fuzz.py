@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adapters.mcp.failing import DOMAIN
 from adapters.serving.openrpc import document
-from adapters.serving.rpc import DOMAIN, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE_ERROR
+from adapters.serving.rpc import INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE_ERROR
 
 if TYPE_CHECKING:
     from tests.serving.conftest import Caller, Server

@@ -16,7 +16,8 @@ from tests.serving.test_watch import said, watching
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.serving.conftest import Live, Start, Tht
+    from tests.cli.conftest import Tht
+    from tests.serving.conftest import Live, Start
 
 
 @pytest.mark.posix

@@ -17,6 +17,7 @@ from adapters.serving.follow import FIRST_WAIT, LONGEST_WAIT, Follower, Reached
 from adapters.serving.pool import Busy, Pool
 from adapters.workspace import Workspace, open_workspace
 from domain.errors import HomeNotWritable, NothingChanged
+from projections.scope import Reader
 
 if TYPE_CHECKING:
     from tests.serving.conftest import Server
@@ -90,7 +91,7 @@ def test_settings_that_changed_and_views_that_were_replaced_are_seen(pool: Pool,
         workspace.caught_up()
     with pool.borrowed() as third:
         assert third is not second
-        assert Notes(third).in_mind
+        assert Notes(third).in_mind(Reader("agent:coder-1", "coder")) == []
 
 
 def test_who_waits_too_long_is_told_so(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -305,7 +305,7 @@ def test_notes_reach_only_their_agent(server: Server, coder: Caller) -> None:
         ("audit.log", {}),
         ("audit.actor", {"actor": "agent:coder-1"}),
     ):
-        assert "secret" not in json.dumps(other(method, **params))  # type: ignore[arg-type]
+        assert "secret" not in json.dumps(other(method, **params))
     assert coder("agent_working_memory.get")["text"] == "my secret plan"
 
 

@@ -102,7 +102,7 @@ def test_a_stream_tells_no_texts_and_nobody_elses_notes(live: Live) -> None:
     said(coder, "A secret port is 8080", "port")
     for caller, own in ((coder, 1), (other, 0), (ada, 0)):
         with watching(caller) as stream:
-            found = []
+            found: list[dict[str, Any]] = []
             while not any(one["kind"] == "fact_proposed" for one in found):
                 found += stream.changes(1)
         assert sum(one["area"] == "agent_working_memory" for one in found) == own

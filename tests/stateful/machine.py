@@ -79,6 +79,6 @@ def run(machine: type[Machine], rules: str, refusals: str, *, lives: int = 20) -
     """Some short lives of the machine; each of these rules was accepted in one, and each refusal happened, else they
     prove little."""
     machine.accepted, machine.refused = Counter(), Counter()
-    run_state_machine_as_test(machine, settings=settings(BOUNDED, max_examples=lives))  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(machine, settings=settings(BOUNDED, max_examples=lives))
     assert set(rules.split()) - set(machine.accepted) == set(), machine.accepted
     assert set(refusals.split()) - set(machine.refused) == set(), machine.refused

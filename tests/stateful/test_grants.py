@@ -31,7 +31,7 @@ class GrantMachine(Machine):
         self.access, self.policies = Access(self.workspace), Policies(self.workspace)
         self.rows: dict[tuple[str, str], str] = {}
         self.held: dict[str, str] = {}
-        self.rules = 0
+        self.texts = 0
         for domain in DOMAINS:
             self.access.create(domain, By(ADA))
             new = NewFact(f"The team of {domain} meets on Mondays", "meetings", ADA)
@@ -70,8 +70,8 @@ class GrantMachine(Machine):
     @rule(role=ROLE, domain=DOMAIN)
     def propose_policy(self, role: str, domain: str) -> None:
         """Invariant 7. What a tool proposes waits for a person."""
-        self.rules += 1
-        text = f"Ask {self.rules} times before a release"
+        self.texts += 1
+        text = f"Ask {self.texts} times before a release"
         answer = self.tried(TOOL, lambda by: self.policies.propose(domain, text, by), role=role)
         assert isinstance(answer, ThtError) == (self.rows.get((role, domain)) != "write"), answer
         if isinstance(answer, ThtError):
@@ -81,8 +81,8 @@ class GrantMachine(Machine):
 
     @rule(domain=DOMAIN, who=st.sampled_from([ADA, BO]))
     def propose_as_a_person(self, domain: str, who: str) -> None:
-        self.rules += 1
-        text = f"Ask {self.rules} times before a release"
+        self.texts += 1
+        text = f"Ask {self.texts} times before a release"
         answer = self.tried(who, lambda by: self.policies.propose(domain, text, by))
         assert not isinstance(answer, ThtError), "a person who acts in no role is not bound by grants"
 
