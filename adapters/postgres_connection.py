@@ -20,7 +20,7 @@ from psycopg import Connection, Cursor, IsolationLevel
 from psycopg.rows import tuple_row
 from psycopg_pool import PoolTimeout
 
-from adapters.postgres_errors import begins_or_ends, passes, translated
+from adapters.postgres_errors import begins_or_ends, passes, translated, was_refused
 from adapters.recorder import Recorder, Waiting
 from domain.errors import LedgerUnavailable
 
@@ -207,7 +207,8 @@ class Connections:
                     if lost:
                         raise _Lost(error) from error
                     reason = self._reason(error)
-                    if reason is not error and not self._answered and not begins_or_ends(reason):
+                    first = not self._answered and not begins_or_ends(reason)
+                    if reason is not error and (first or was_refused(reason)):
                         raise reason from error
                     tries.pause(reason, self.place)
                     self.datastore.pool.check()  # those that were idle may have been lost as well

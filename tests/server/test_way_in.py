@@ -16,7 +16,7 @@ from adapters.ledger_place import postgres_recorder
 from adapters.postgres_errors import begins_or_ends, explain, was_refused
 from adapters.workspace import create_workspace
 from domain.errors import LedgerUnavailable
-from tests.postgres import connect, server
+from tests.postgres import connect, cut_connections, server
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,25 @@ def test_who_has_the_password_is_let_in(guarded: str, monkeypatch: pytest.Monkey
     recorder = postgres_recorder("way-in", way(guarded, "ada"), {})
     recorder.create("ledger-1")
     assert recorder.ledger_id() == "ledger-1"
+    recorder.close()
+
+
+def test_who_is_refused_after_it_was_let_in_is_not_kept_waiting(guarded: str) -> None:
+    """As a process that serves, when the password is changed: 30 s of patience are for a server that is away."""
+    recorder = postgres_recorder("way-in", way(guarded, "ada:s3cret"), {})
+    recorder.create("ledger-1")
+    with connect(guarded) as db:
+        db.execute("ALTER ROLE ada PASSWORD 'another'")
+    cut_connections(guarded)
+    try:
+        begun = time.monotonic()
+        with pytest.raises(LedgerUnavailable, match="does not let us in"):
+            recorder.head()
+        assert time.monotonic() - begun < 15
+    finally:
+        with connect(guarded) as db:
+            db.execute("ALTER ROLE ada PASSWORD 's3cret'")
+    assert recorder.head()[0] == 0
     recorder.close()
 
 

@@ -154,7 +154,7 @@ def test_a_follower_that_works_and_is_behind_was_not_at_the_head() -> None:
 
 
 def test_a_fault_in_a_follower_stops_it_no_more_than_an_error() -> None:
-    follower = Follower("views", lambda: 1 // 0, lambda: 0.0, 0.25, threading.Event())
+    follower = Follower("views", lambda: Reached(1 // 0, 0), lambda: 0.0, 0.25, threading.Event())
     assert follower.step() == FIRST_WAIT
     assert "ZeroDivisionError" in follower.standing.problem
 
