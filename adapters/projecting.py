@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.workspace import Workspace, make_views
+from adapters.workspace import Workspace
 from domain.errors import OtherHistory
+from projections.declared import make_views
 from projections.loop import Progress, catch_up, require_same_history
 from projections.verify import Finding, verify_views
 from projections.view import Parked, Standing, ViewsFile

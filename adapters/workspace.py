@@ -21,19 +21,9 @@ from adapters.locks import alone
 from adapters.open_index import OpenIndex
 from domain.errors import HomeNotWritable, InvalidInput, LedgerDamaged, NoHome, OtherHistory, UnknownProjection
 from domain.event import iso_utc
+from projections.declared import declared_tables, make_views
 from projections.loop import Progress, catch_up, rebuild, remove_database
-from projections.tables.access import AccessTables
-from projections.tables.beliefs import BeliefTables
-from projections.tables.conflicts import ConflictTables
-from projections.tables.counters import CounterTables
-from projections.tables.decisions import DecisionTables
-from projections.tables.facts import FactTables
-from projections.tables.links import LinkTables
-from projections.tables.notes import NoteTables
-from projections.tables.policies import PolicyTables
-from projections.tables.registry import RegistryTables
-from projections.tables.timeline import TimelineTables
-from projections.view import Tables, View, ViewsFile
+from projections.view import Tables, ViewsFile
 
 if TYPE_CHECKING:
     from adapters.indexing import Indexing
@@ -49,28 +39,6 @@ def system_clock() -> datetime:
 
 def new_ledger_id() -> str:
     return str(uuid4())
-
-
-def make_views() -> list[View]:
-    """Every SQL view of this program."""
-    return [tables.loaded() for tables in declared_tables()]
-
-
-def declared_tables() -> list[Tables]:
-    """The tables of every SQL view of this program."""
-    return [
-        DecisionTables(),
-        RegistryTables(),
-        TimelineTables(),
-        AccessTables(),
-        FactTables(),
-        ConflictTables(),
-        LinkTables(),
-        CounterTables(),
-        PolicyTables(),
-        NoteTables(),
-        BeliefTables(),
-    ]
 
 
 @dataclass(frozen=True)

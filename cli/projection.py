@@ -30,7 +30,7 @@ def projection_command() -> None:
 @pass_run
 def list_projections(run: Run) -> None:
     """Every SQL view of this program, with its version and tables."""
-    from adapters.workspace import make_views
+    from projections.declared import make_views
 
     views = [(view.name, view.version, view.tables, _about(view)) for view in make_views()]
     show(

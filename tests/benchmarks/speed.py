@@ -27,9 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from adapters.indexing import Indexing
 from adapters.ledger import By, Draft
 from adapters.recalling import Recalling
-from adapters.workspace import Workspace, make_views
+from adapters.workspace import Workspace
 from domain.recall import FactsShown, reads_stream
 from projections import registry
+from projections.declared import make_views
 from projections.loop import catch_up
 from projections.record import Entry
 from projections.scope import Reader

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adapters.workspace import declared_tables
+from projections.declared import declared_tables
 from tests.cli.workbench import Bench, modules_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import projections.loop
-from adapters.workspace import make_views
+from projections.declared import make_views
 from tests.cli.workbench import ANNA, HEAVY, Bench, imported_by
 
 if TYPE_CHECKING:

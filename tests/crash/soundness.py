@@ -13,11 +13,12 @@ from adapters.recalling import Answer, Recalling
 from adapters.review import Review
 from adapters.session_history import session_envelopes
 from adapters.sessions import Sessions
-from adapters.workspace import Workspace, create_workspace, make_views, open_workspace
+from adapters.workspace import Workspace, create_workspace, open_workspace
 from domain.memory import MemoryRecorded, NumberTaken, SourceAdded
 from domain.session import NewDecision
 from domain.session_events import ConceptClarified, MemoryPromoted
 from projections import fact_queries, registry
+from projections.declared import make_views
 from projections.loop import catch_up
 from projections.scope import Reader, everything
 from projections.view import ViewsFile

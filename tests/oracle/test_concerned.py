@@ -11,9 +11,10 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 from hypothesis import HealthCheck, given, settings
 
-from adapters.workspace import Workspace, make_views
+from adapters.workspace import Workspace
 from domain.event import Event
 from domain.session_events import PhaseEntered, SessionOpened
+from projections.declared import make_views
 from projections.loop import catch_up
 from projections.view import View, ViewsFile
 from tests.golden.samples import samples

@@ -17,10 +17,11 @@ from adapters.curation import Curation
 from adapters.health import Health
 from adapters.review import Review
 from adapters.sessions import Sessions
-from adapters.workspace import Workspace, make_views
+from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable
 from domain.event import Envelope, Event
 from domain.promotion import undecided
+from projections.declared import make_views
 from projections.loop import PAGE, Broken, Head, LedgerReader, catch_up
 from projections.registry import RegistryView
 from projections.tables.decisions import DECISIONS, SESSIONS

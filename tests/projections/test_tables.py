@@ -13,8 +13,9 @@ import pytest
 
 from adapters.ledger import By
 from adapters.sessions import Sessions
-from adapters.workspace import create_workspace, declared_tables, make_views
+from adapters.workspace import create_workspace
 from domain.event import AREAS, registered_events
+from projections.declared import declared_tables, make_views
 from projections.view import Tables
 
 FOLDING = [one.folded_by.rpartition(".")[0] for one in declared_tables()]
