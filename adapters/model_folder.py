@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from domain.errors import ModelUnavailable
+from adapters.user_path import user_path
+from domain.errors import InvalidInput, ModelUnavailable
 
 MINILM = "minilm"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as its authors published it
@@ -27,7 +28,10 @@ def find_model(setting: str) -> Path:
     """
     if setting == MINILM:
         return _packaged()
-    folder = Path(setting).expanduser()
+    try:
+        folder = user_path(setting)
+    except InvalidInput as error:
+        raise ModelUnavailable(error.message, error.hint) from error
     if folder.is_dir():
         return folder.resolve()
     return _cached_by_hub(setting)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adapters.user_path import user_path
 from cli.options import Run, common, pass_run
 from cli.output import console, print_json
 from domain.errors import Refused
@@ -183,7 +184,7 @@ def _home(keep: str | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="tht-demo-") as folder:
             yield Path(folder).resolve()
         return
-    home = Path(keep).expanduser().resolve()
+    home = user_path(keep).resolve()
     if home.exists() and any(home.iterdir()):
         raise Refused(f"{home} is not empty", "name a new folder: tht demo --keep DIR")
     home.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,9 @@ class Run:
     def home_path(self) -> Path:
         given = self.home or os.environ.get("THT_HOME", "")
         if given:
-            return Path(given).expanduser()
+            from adapters.user_path import user_path
+
+            return user_path(given)
         from platformdirs import user_data_path
 
         return user_data_path("tht")

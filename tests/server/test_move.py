@@ -19,13 +19,26 @@ from adapters.recorder import Recorder
 from adapters.restore import restore_backup
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, create_workspace, open_workspace
-from domain.errors import LedgerUnavailable, LostRace, Refused
+from domain.errors import InvalidInput, LedgerUnavailable, LostRace, Refused
 from tests.crash.faults import Acknowledge, run_child
 from tests.crash.soundness import assert_goes_on, assert_sound, open_home, open_session, standing
 from tests.postgres import connect
 from tests.server.test_copy import home, workspace
 
 __all__ = ["home", "workspace"]  # fixtures
+
+
+@pytest.mark.parametrize("to", ["", " ", "postgres:/x", "postgresql//host/x", "~nobody-here/x", "a-file"])
+def test_what_is_neither_a_database_nor_a_folder_is_told(
+    workspace: Workspace, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    copy_ledger_to(workspace, database, move=True)
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").touch()
+    before = sorted(tmp_path.iterdir())
+    with open_workspace(workspace.paths.folder.parent, "default") as there, pytest.raises(InvalidInput):
+        copy_ledger_to(there, to, move=True)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def stopped(*_: object, **__: object) -> None:
