@@ -49,12 +49,14 @@ def test_s50_the_default_home_is_the_users_data_folder(
         assert (expected / "default" / "ledger.sqlite3").exists()
 
 
-def test_the_home_of_somebody_unknown_is_told_wherever_a_path_is_typed(bench: Bench) -> None:
+def test_the_home_of_somebody_unknown_is_told_wherever_a_path_is_typed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench.ok("init")
     for command in (("--home", "~nobody-here/x", "status"), ("demo", "--keep", "~nobody-here/x")):
         said = bench.tht(*command)
         assert (said.code, "nobody is known as ~nobody-here" in said.err) == (2, True), said
-    bench.ok("config", "set", "embedder.model", "~nobody-here/x")
+    monkeypatch.setenv("THT_EMBEDDER_MODEL", "~nobody-here/x")
     told = bench.tht("--home", str(bench.home), "fact", "search", "anything")
     assert (told.code, "nobody is known as ~nobody-here" in told.out + told.err) == (0, True), told
 

@@ -22,6 +22,7 @@ from adapters.workspace import Workspace, create_workspace, open_workspace
 from domain.errors import InvalidInput, LedgerUnavailable, LostRace, Refused
 from tests.crash.faults import Acknowledge, run_child
 from tests.crash.soundness import assert_goes_on, assert_sound, open_home, open_session, standing
+from tests.environment.command import tht, worked
 from tests.postgres import connect
 from tests.server.test_copy import home, workspace
 
@@ -39,6 +40,21 @@ def test_what_is_neither_a_database_nor_a_folder_is_told(
     with open_workspace(workspace.paths.folder.parent, "default") as there, pytest.raises(InvalidInput):
         copy_ledger_to(there, to, move=True)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_home_that_was_left_behind_reads_on_and_each_command_says_where_the_ledger_is(
+    workspace: Workspace, database: str, tmp_path: Path
+) -> None:
+    copy_ledger_to(workspace, database, move=True)
+    given = ("--home", str(workspace.paths.folder.parent))
+    assert "has moved" not in worked(tht(*given, "registry", "list")).err
+    with open_workspace(workspace.paths.folder.parent, "default") as there:
+        copy_ledger_to(there, str(tmp_path / "back"), move=True)
+    for command in (["registry", "list"], ["audit", "log"], ["ledger", "verify"], ["session", "list", "--json"]):
+        said = worked(tht(*given, *command))
+        assert f"this ledger has moved to {tmp_path / 'back'}" in said.err
+        assert "has moved" not in worked(tht(*given, *command, "--quiet")).err
+    assert "has moved" not in worked(tht("--home", str(tmp_path / "back"), "registry", "list")).err
 
 
 def stopped(*_: object, **__: object) -> None:
