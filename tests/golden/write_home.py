@@ -3,7 +3,8 @@
     cd TREE-OF-THE-RELEASE && PYTHONPATH=. python PATH/tests/golden/write_home.py OUT.tar.xz
 
 Run once a release, never again: what it wrote stays as it is, and tests/golden/test_homes.py opens it for ever.
-0.1.0-first was written by commit e00dd06: facts and registry of version 1, an index of version 1.
+0.1.0-first was written by commit e00dd06: facts and registry of version 1, an index of version 1. 0.1.0 by the release:
+timeline of version 5, an index of version 2 whose generation says where it was begun, a home cleaned after an erasure.
 """
 
 from __future__ import annotations
