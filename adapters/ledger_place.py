@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from adapters.config import Config, find_setting, shown_url
@@ -62,14 +63,11 @@ def postgres_recorder(workspace: str, url: str, environment: Mapping[str, str]) 
 
 def require_same_ledger(workspace: str, config: Config, url: str, ledger_file: Path) -> None:
     """Refused when another way does not lead to the ledger that the home belongs to."""
-    if not url:
-        there = LedgerRecorder(ledger_file).ledger_id() if ledger_file.exists() else ""
-    else:
-        recorder = postgres_recorder(workspace, url, config.environment)
-        try:
+    there = ""
+    if url or ledger_file.exists():
+        recorder = postgres_recorder(workspace, url, config.environment) if url else LedgerRecorder(ledger_file)
+        with closing(recorder):
             there = recorder.ledger_id()
-        finally:
-            recorder.close()
     if there != config.stored.get("ledger.id"):
         raise Refused(
             f"this workspace's ledger is not there{f', but {there}' if there else ''}",

@@ -19,7 +19,7 @@ from adapters.recorder import Recorder
 from adapters.restore import restore_backup
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, create_workspace, open_workspace
-from domain.errors import InvalidInput, LedgerUnavailable, LostRace, Refused
+from domain.errors import InvalidInput, LedgerDamaged, LedgerUnavailable, LostRace, Refused
 from tests.crash.faults import Acknowledge, run_child
 from tests.crash.soundness import assert_goes_on, assert_sound, open_home, open_session, standing
 from tests.environment.command import tht, worked
@@ -55,6 +55,22 @@ def test_a_home_that_was_left_behind_reads_on_and_each_command_says_where_the_le
         assert f"this ledger has moved to {tmp_path / 'back'}" in said.err
         assert "has moved" not in worked(tht(*given, *command, "--quiet")).err
     assert "has moved" not in worked(tht("--home", str(tmp_path / "back"), "registry", "list")).err
+
+
+def test_a_restore_into_a_damaged_ledger_does_not_say_that_all_is_there(
+    workspace: Workspace, database: str, tmp_path: Path
+) -> None:
+    copy_ledger_to(workspace, database, move=True)
+    folder = workspace.paths.folder
+    with open_workspace(folder.parent, "default") as there:
+        write_backup(there, tmp_path / "b.zip")
+    assert restore_backup(tmp_path / "b.zip", folder).appended == 0
+    with connect(database) as db:
+        db.execute("ALTER TABLE tht_default.events DISABLE TRIGGER events_stay")
+        db.execute("UPDATE tht_default.events SET state = state || ' '::bytea WHERE position = 2")
+        db.execute("ALTER TABLE tht_default.events ENABLE ALWAYS TRIGGER events_stay")
+    with pytest.raises(LedgerDamaged, match="position 2"):
+        restore_backup(tmp_path / "b.zip", folder)
 
 
 def stopped(*_: object, **__: object) -> None:
