@@ -77,8 +77,8 @@ def write_backup(workspace: Workspace, path: Path, progress: Progress = lambda d
     LedgerDamaged when the ledger does not verify: a backup that could not be restored is not made. AlreadyThere when
     `path` holds anything but an older backup of this history.
     """
-    _require_superseded(workspace, path)
-    with scratch_folder(refuse_homes(path).absolute().parent) as folder:
+    _require_superseded(workspace, refuse_homes(path))
+    with scratch_folder(path.absolute().parent) as folder:
         copy = folder / LEDGER
         copy_ledger(workspace, copy, progress)
         standing = sound_standing(copy)

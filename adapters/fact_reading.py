@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from adapters.knowledge import named_domain, named_repo, scope_for
 from adapters.ledger import By, Draft
 from adapters.workspace import Workspace, parse_time, until
-from domain.errors import InvalidInput, UnknownDomain, UnknownFact
+from domain.errors import InvalidInput, LedgerMoved, UnknownDomain, UnknownFact
 from domain.event import Envelope, Event, iso_utc
 from domain.links import telling_words
 from domain.recall import FactsShown, MemoriesShown, reads_stream
@@ -226,11 +226,11 @@ def log_shown(
     session_id: str = "",
     *,
     memories: Sequence[str] = (),
-) -> None:
+) -> str:
     """Record what was shown to whom, best first, ids of facts and refs of memories only, in one step; nothing when
-    `recall.log` is off."""
+    `recall.log` is off. A ledger that is closed, as it has moved, is read all the same: then it is said why not."""
     if not (facts or memories) or not workspace.config.value("recall.log"):
-        return
+        return ""
     shown: list[Event] = []
     if facts:
         shown.append(FactsShown(refs=tuple(facts), session_id=session_id, mode=mode))
@@ -242,4 +242,8 @@ def log_shown(
         draft.last(stream)
         draft.append(stream, tuple(shown))
 
-    workspace.ledger.transact(work, replace(by, reason="", idempotency_key="", dry_run=False), ("recall", mode))
+    try:
+        workspace.ledger.transact(work, replace(by, reason="", idempotency_key="", dry_run=False), ("recall", mode))
+    except LedgerMoved as error:
+        return f"what was shown is not in the audit: {error.message}"
+    return ""

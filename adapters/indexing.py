@@ -161,7 +161,7 @@ class Indexing:
         """The turn to write, after at most `wait` seconds, `index.wait` without; see `IndexTurn.taken`."""
         return self.turn.taken(float(self.workspace.config.value("index.wait")) if wait is None else wait)
 
-    @cached_property
+    @property
     def embedder(self) -> CachedEmbedder:
         """The configured one, with its vectors cached."""
         return self.embedder_of(self.workspace.config.value("embedder.model"))

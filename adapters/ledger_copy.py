@@ -28,6 +28,7 @@ from domain.errors import (
     HomeNotWritable,
     InvalidInput,
     LedgerDamaged,
+    LedgerMoved,
     LostRace,
     OtherHistory,
     Refused,
@@ -55,7 +56,9 @@ def copy_ledger_to(
     workspace: Workspace, to: str, *, move: bool = False, progress: Progress = lambda done, total: None
 ) -> Copied:
     """To a PostgreSQL URL or to the path of another home. InvalidInput for what is neither, and for a home on the same
-    engine."""
+    engine, LedgerMoved for a copy of what is closed: it would be open again."""
+    if not move and (gone := workspace.ledger.recorder.moved_to()):
+        raise LedgerMoved(f"this ledger has moved to {gone}: a copy is made from there")
     if "://" in to:
         return copy_to_server(workspace, str(find_setting("ledger.url").parse(to)), move=move, progress=progress)
     if not is_elsewhere(workspace.config):
@@ -228,7 +231,7 @@ def _already_there(workspace: Workspace, target: Recorder, move: bool) -> Copied
     if not move or source.place != target.place or not _has_all_of(target, source):
         raise InvalidInput(f"the ledger is on a server already: {source.place}", "give a home as a path: --to PATH")
     head = workspace.ledger.head()
-    _put_away(workspace.paths.ledger)
+    _put_away(workspace.paths.ledger, workspace.paths.moved)
     return Copied(head, target.place, moved=True)
 
 
@@ -290,13 +293,13 @@ def _go_over(workspace: Workspace, url: str) -> None:
     config.stored["ledger.url"] = url
     config.save()
     workspace.close()
-    _put_away(paths.ledger)
+    _put_away(paths.ledger, paths.moved)
 
 
-def _put_away(ledger: Path) -> None:
+def _put_away(ledger: Path, moved: Path) -> None:
     """Another process may have it open: then it stays where it is, closed for good."""
     if not ledger.exists():
         return
     with suppress(HomeNotWritable, OSError):
         single_file(ledger)
-        ledger.rename(ledger.with_name("ledger.moved.sqlite3"))
+        ledger.rename(moved)

@@ -35,5 +35,6 @@ def preamble(workspace: Workspace, task: str, by: By, *, repo: str = "") -> Prea
 
 
 def record_shown(workspace: Workspace, by: By, made: Preamble) -> None:
-    """Record which facts the preamble showed: after it was handed over, as nobody waits for the disk then."""
+    """Record which facts the preamble showed: after it was handed over, as nobody waits for the disk then. Not in a
+    ledger that is closed, as it has moved."""
     log_shown(workspace, by, [fact.id for fact in made.facts], "preamble")

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from adapters.indexing import Indexing
+from adapters.ledger_place import is_elsewhere
 from adapters.locks import WAIT, Held, alone
 from adapters.purged import Purged
 from adapters.scratch import sweep
+from adapters.sqlite import has_moved
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
 from domain.event import iso_utc
@@ -82,7 +84,8 @@ class Purging:
                 index = self._clean_index(reached if known else None)
 
         paths = self.workspace.paths
-        for step in (clean_views, clean_index, self.workspace.ledger.recorder.purge, self._clean_scratch):
+        purge = self.workspace.ledger.recorder.purge
+        for step in (clean_views, clean_index, purge, self._clean_scratch, self._clean_moved):
             _attempt(step, troubles)
         if troubles:
             now, problem = iso_utc(self.workspace.clock()), "; ".join(troubles)
@@ -99,6 +102,14 @@ class Purging:
         folder = self.workspace.paths.folder
         if staying := [*sweep(folder), *sweep(folder.parent)]:
             raise HomeNotWritable(f"{staying[0]} may hold a copy: of a backup that is being made, or one left behind")
+
+    def _clean_moved(self) -> None:
+        """A ledger that went to a server left its file here, closed, with the keys: nothing is in it that is not
+        there."""
+        paths = self.workspace.paths
+        for file in (paths.moved, paths.ledger):
+            if is_elsewhere(self.workspace.config) and file.exists() and has_moved(file):
+                remove_database(file)
 
     def _clean_views(self) -> int:
         """A view that has parked a stream did not see the erasure: then all of them are replayed at their next use.

@@ -160,7 +160,8 @@ class Recalling:
             )  # fmt: skip
             answer = self._answer(asked, seen, moment)
         if answer.hits and not by.dry_run:
-            self._log(answer, by, session_id)
+            unsaid = self._log(answer, by, session_id)
+            answer = replace(answer, notice="; ".join(filter(None, (answer.notice, unsaid))))
         return answer
 
     # -- parts
@@ -257,10 +258,10 @@ class Recalling:
         decided = session_as_told(self.workspace.ledger, session_id).decided_memories
         return frozenset(map(memory_ref, decided))
 
-    def _log(self, answer: Answer, by: By, session_id: str) -> None:
+    def _log(self, answer: Answer, by: By, session_id: str) -> str:
         facts = [hit.id for hit in answer.hits if hit.hit.candidate.kind == "fact"]
         memories = [hit.ref for hit in answer.hits if hit.hit.candidate.kind == "memory"]
-        log_shown(self.workspace, by, facts, "search", session_id, memories=memories)
+        return log_shown(self.workspace, by, facts, "search", session_id, memories=memories)
 
 
 def _scanned(meaning: ScanMeaning, heard: VectorVoice) -> VectorVoice:

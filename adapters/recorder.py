@@ -16,7 +16,7 @@ from uuid import UUID
 from eventsourcing.persistence import ApplicationRecorder, Notification, StoredEvent
 
 from adapters.chain import PAGE, Link, Sealed
-from domain.errors import LedgerDamaged, Refused
+from domain.errors import LedgerDamaged, LedgerMoved
 from projections.shape import Difference
 
 T = TypeVar("T")
@@ -26,11 +26,11 @@ POLL = 0.2  # seconds between two looks at the head; what wakes a waiter earlier
 
 
 def refuse_moved(error: Exception, said: str = "") -> None:
-    """Refused, where an append failed because the ledger is closed for good; nothing for any other failure. `said`:
+    """LedgerMoved, where an append failed because the ledger is closed for good; nothing for any other failure. `said`:
     what the engine says, where the error tells more than that."""
     _, found, where = (said or str(error)).partition(MOVED)
     if found:
-        raise Refused(f"{MOVED}{where}; nothing was written", "open the workspace there") from error
+        raise LedgerMoved(f"{MOVED}{where}; nothing was written") from error
 
 
 def told_place(definition: str) -> str:

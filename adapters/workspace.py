@@ -52,6 +52,11 @@ class Paths:
         return self.folder / "ledger.sqlite3"
 
     @property
+    def moved(self) -> Path:
+        """The file of a ledger that has moved to a server, closed for good."""
+        return self.folder / "ledger.moved.sqlite3"
+
+    @property
     def views(self) -> Path:
         return self.folder / "views.sqlite3"
 

@@ -114,10 +114,10 @@ class Run:
             workspace = open_workspace(self.home_path, self.workspace_name)
         with workspace:
             if not self.quiet and workspace.config.value("ledger.url"):
-                self._say_where_it_went(workspace)
+                self.say_where_it_went(workspace)
             yield workspace
 
-    def _say_where_it_went(self, workspace: Workspace) -> None:
+    def say_where_it_went(self, workspace: Workspace) -> None:
         """A ledger on a server that was closed can still be read, and would pass for what is so now."""
         if gone := workspace.ledger.recorder.moved_to():
             click.echo(f"this ledger has moved to {gone}: what is told here is as it was then", err=True)

@@ -40,6 +40,8 @@ def init_command(run: Run, ledger_url: str) -> None:
     with create_workspace(run.home_path, run.workspace_name, settings=settings) as workspace:
         if there and ledger_url:
             _require_same_ledger(workspace, "ledger.url", ledger_url)
+        if is_elsewhere(workspace.config):
+            run.say_where_it_went(workspace)
         ledger_id = workspace.ledger.recorder.ledger_id()
         folder = str(workspace.paths.folder)
         word = "is there already" if there else "is made"

@@ -172,6 +172,10 @@ class FactNotLive(Refused):
     pass
 
 
+class LedgerMoved(Refused):
+    default_hint = "open the workspace there"
+
+
 class AlreadyThere(Refused):
     pass
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from adapters.erasing import Erasing
 from adapters.facts import Facts
 from adapters.following import Following as Projections
 from adapters.indexing import Indexing
+from adapters.ledger_copy import copy_ledger_to
 from adapters.locks import alone
 from adapters.projecting import Projecting
 from adapters.purged import RETRY, Purged
@@ -27,7 +29,7 @@ from adapters.workspace import Workspace, open_workspace
 from domain.propose import NewFact
 from projections.scope import Reader
 from tests.cli.conftest import Tht, hash_embedder, tht
-from tests.crash.soundness import ADA, CODER, assert_index_follows
+from tests.crash.soundness import ADA, CODER, assert_index_follows, make_home
 from tests.server.shared_qdrant import Line, fact, search
 
 __all__ = ["hash_embedder", "tht"]  # fixtures
@@ -85,6 +87,23 @@ def assert_clean(workspace: Workspace, vector: list[float]) -> None:
 
 
 Two = tuple[Workspace, Workspace, str, list[float]]
+
+
+def test_the_file_that_a_ledger_left_behind_when_it_moved_goes_with_the_first_erasure(
+    tmp_path: Path, database: str
+) -> None:
+    """It is closed, and has all keys: whoever opened it in a home of its own would read the text."""
+    home = make_home(tmp_path / "home")
+    with open_workspace(home, "default") as workspace:
+        known = propose(workspace)
+        copy_ledger_to(workspace, database, move=True)
+    left = workspace.paths.moved
+    with closing(sqlite3.connect(left)) as db:
+        assert db.execute("SELECT count(*) FROM seals").fetchone() == (1,)
+    with open_workspace(home, "default") as workspace:
+        Erasing(workspace).erase((known,), ADA)
+    assert not left.exists()
+    assert [path.name for path in home.rglob("ledger*")] == []
 
 
 def test_the_next_command_of_another_home_leaves_nothing_of_it(

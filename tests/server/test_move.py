@@ -12,6 +12,7 @@ import pytest
 
 from adapters import ledger_batches, ledger_copy
 from adapters.backup import write_backup
+from adapters.facts import Facts
 from adapters.health import Health
 from adapters.ledger_copy import copy_ledger_to
 from adapters.postgres import PostgresRecorder
@@ -19,9 +20,10 @@ from adapters.recorder import Recorder
 from adapters.restore import restore_backup
 from adapters.sqlite import has_moved
 from adapters.workspace import Workspace, create_workspace, open_workspace
-from domain.errors import InvalidInput, LedgerDamaged, LedgerUnavailable, LostRace, Refused
+from domain.errors import InvalidInput, LedgerDamaged, LedgerMoved, LedgerUnavailable, LostRace, Refused
+from domain.propose import NewFact
 from tests.crash.faults import Acknowledge, run_child
-from tests.crash.soundness import assert_goes_on, assert_sound, open_home, open_session, standing
+from tests.crash.soundness import CODER, assert_goes_on, assert_sound, open_home, open_session, standing
 from tests.environment.command import tht, worked
 from tests.postgres import connect
 from tests.server.test_copy import home, workspace
@@ -45,16 +47,32 @@ def test_what_is_neither_a_database_nor_a_folder_is_told(
 def test_a_home_that_was_left_behind_reads_on_and_each_command_says_where_the_ledger_is(
     workspace: Workspace, database: str, tmp_path: Path
 ) -> None:
+    Facts(workspace).propose("ops", NewFact("The room is cold", "room", CODER.actor), CODER)
     copy_ledger_to(workspace, database, move=True)
     given = ("--home", str(workspace.paths.folder.parent))
     assert "has moved" not in worked(tht(*given, "registry", "list")).err
     with open_workspace(workspace.paths.folder.parent, "default") as there:
         copy_ledger_to(there, str(tmp_path / "back"), move=True)
-    for command in (["registry", "list"], ["audit", "log"], ["ledger", "verify"], ["session", "list", "--json"]):
+    for command in (
+        ["registry", "list"],
+        ["ledger", "verify"],
+        ["session", "list", "--json"],
+        ["memory", "search", "ablation", "--mode", "keyword"],
+        ["fact", "search", "cold", "--mode", "keyword", "--json"],
+        ["preamble", "how cold is the room", "--actor", "agent:coder-1"],
+    ):
         said = worked(tht(*given, *command))
         assert f"this ledger has moved to {tmp_path / 'back'}" in said.err
         assert "has moved" not in worked(tht(*given, *command, "--quiet")).err
+    found = worked(tht(*given, "memory", "search", "ablation", "--mode", "keyword", "--json")).json
+    assert found["hits"]
+    assert "what was shown is not in the audit" in found["notice"]
     assert "has moved" not in worked(tht("--home", str(tmp_path / "back"), "registry", "list")).err
+    joining = tht("--home", str(tmp_path / "late"), "init", "--ledger-url", database)
+    assert f"this ledger has moved to {tmp_path / 'back'}" in worked(joining).err
+    with open_workspace(tmp_path / "late", "default") as late, pytest.raises(LedgerMoved):
+        copy_ledger_to(late, str(tmp_path / "another"))
+    assert not (tmp_path / "another").exists()
 
 
 def test_a_restore_into_a_damaged_ledger_does_not_say_that_all_is_there(
