@@ -175,7 +175,7 @@ class Doctor:
             return
         why = Purged.load(self.workspace.paths.purged).problem
         what = f"this home may hold traces of what was erased{f': {why}' if why else ''}"
-        yield Check("erasures", "warn", what, f"{'mend that; ' if why else ''}the next command cleans it")
+        yield Check("erasures", "warn", what, f"{'mend that; ' if why else ''}the next command that looks at the views cleans it")
 
 
 def _libraries() -> Iterator[Check]:

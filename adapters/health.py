@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from adapters.indexing import Indexing, IndexStatus
 from adapters.projecting import Projecting, ProjectionStatus, scratch_views
 from adapters.workspace import Workspace
+from domain.erasure import TextErased
 from domain.errors import IndexBusy, IndexUnavailable, LedgerDamaged, OtherHistory, ThtError, Unavailable
 from domain.event import Envelope
 from projections.index.compare import compare
@@ -106,7 +108,8 @@ class Health:
         )
 
     def verify(self, *, ledger_only: bool = False, with_index: bool = True, progress: Progress | None = None) -> Report:
-        """Ledger, views, index, invariants; nothing is mended or brought up to date on the way.
+        """Ledger, views, index, invariants; nothing is mended or brought up to date on the way, but for views that have
+        not followed an erasure.
 
         Every decoded event is held in memory at once, as the invariants look at all of them together.
         """
@@ -126,7 +129,7 @@ class Health:
         findings += self._invariants(events, notes)
         scratch = scratch_views(self.workspace)
         try:
-            findings += self._views(scratch, head.position, notes, progress)
+            findings += self._views(scratch, events, notes, progress)
             if with_index:
                 findings += self._index_if_there(scratch, head.position, notes)
         finally:
@@ -172,13 +175,27 @@ class Health:
 
         yield from broken_invariants(decoded)
 
-    def _views(self, scratch: ViewsFile, head: int, notes: list[str], progress: Progress | None) -> Iterator[Finding]:
+    def _views(
+        self, scratch: ViewsFile, events: list[Envelope | Broken], notes: list[str], progress: Progress | None
+    ) -> Iterator[Finding]:
         try:
+            self._follow_erasures(events, notes)
             if behind := _behind(Projecting(self.workspace).status()):
                 notes.append(f"behind the ledger, as found: {behind}; the next command brings them up")
             yield from verify_views(self.workspace.ledger, self.workspace.file, scratch, progress=progress)
         except Unavailable as error:
             yield Finding("view", self.workspace.paths.views.name, error.message, "tht projection rebuild")
+
+    def _follow_erasures(self, events: list[Envelope | Broken], notes: list[str]) -> None:
+        """A view below an erasure that was given elsewhere shows a text that no replay gives any more: no drift, but
+        nothing that it could be compared with."""
+        file = self.workspace.file
+        reached = min(file.standing(view).position for view in file.views)
+        ahead = [one.position for one in events if isinstance(one, Envelope) and isinstance(one.event, TextErased)]
+        if ahead and ahead[-1] > reached:
+            with suppress(OtherHistory):  # which is found in its turn
+                self.workspace.caught_up()
+            notes.append(f"an erasure at position {ahead[-1]:,} had not been followed here: the views were brought up")
 
     def _index_if_there(self, scratch: ViewsFile, head: int, notes: list[str]) -> Iterator[Finding]:
         """Beside the other levels, an index that is away or in use is a note and no failure; a damaged one is."""

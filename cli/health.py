@@ -46,9 +46,9 @@ def verify_command(run: Run, ctx: click.Context, ledger_only: bool, no_index: bo
     with run.opened() as workspace:
         with progress(run, "replaying into a scratch copy") as moved:
             report = Health(workspace).verify(ledger_only=ledger_only, with_index=not no_index, progress=moved)
-        compared = not no_index and not any(one.startswith(NOT_COMPARED) for one in report.notes)
-        levels = "the ledger" if ledger_only else "ledger, views, invariants" + (", index" if compared else "")
-        show_report(run, ctx, report, f"{levels}: all hold")
+    compared = not no_index and not any(one.startswith(NOT_COMPARED) for one in report.notes)
+    levels = "the ledger" if ledger_only else "ledger, views, invariants" + (", index" if compared else "")
+    show_report(run, ctx, report, f"{levels}: all hold")
 
 
 @click.command("doctor")

@@ -89,6 +89,20 @@ def assert_clean(workspace: Workspace, vector: list[float]) -> None:
 Two = tuple[Workspace, Workspace, str, list[float]]
 
 
+def test_verify_on_a_home_that_has_not_followed_finds_no_drift_and_cleans_it(
+    two: Two, tht: Tht, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its views show a text that no replay gives any more."""
+    one, other, known, vector = two
+    home = let_go(other)
+    Erasing(one).erase((known,), ADA)
+    monkeypatch.setenv("THT_HOME", str(home))
+    told = tht.json("verify")
+    assert (told["ok"], told["findings"]) == (True, [])
+    assert any("an erasure at position" in note for note in told["notes"])
+    assert_clean(other, vector)
+
+
 def test_the_file_that_a_ledger_left_behind_when_it_moved_goes_with_the_first_erasure(
     tmp_path: Path, database: str
 ) -> None:
