@@ -29,6 +29,7 @@ PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check --const
 
 help:  ## these lines
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@echo 'Variables, as in make test WORKERS=2: PYTHON, PIP_ARGS, PYTEST_ARGS, WORKERS, BENCH=full|short, BENCH_DATA'
 
 demo: $(VENV)/.semantic  ## install and run the main job on an example, each step explained
 	@$(BIN)/tht demo
@@ -51,6 +52,7 @@ format: $(VENV)/.test  ## let ruff mend what it can
 
 bench: $(VENV)/.test  ## measure quality, speed and growth into build/*.json and build/bench.md: two hours; BENCH=short
 	@test -n "$(filter full short,$(BENCH))" || { echo 'BENCH is full or short' >&2; exit 1; }
+	@test -d $(BENCH_DATA) || { echo 'no $(BENCH_DATA): name the folder of question sets, make bench BENCH_DATA=FOLDER' >&2; exit 1; }
 	@mkdir -p build
 	$(BIN)/python tests/benchmarks/recall.py --data $(BENCH_DATA) --json build/recall.json $($(BENCH).recall)
 	$(BIN)/python tests/benchmarks/speed.py --json build/speed.json $($(BENCH).speed)
@@ -60,6 +62,7 @@ bench: $(VENV)/.test  ## measure quality, speed and growth into build/*.json and
 	$(BIN)/python tests/benchmarks/page.py build
 
 clean:  ## remove all that make made, the .venv too
+	rm -rf try-it before.jsonl after.jsonl
 	rm -rf $(VENV) build dist thoth_memory.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find domain projections adapters cli tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -7,7 +7,7 @@ import platform
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -40,15 +40,24 @@ class Doctor:
     reader: Reader
 
     def checks(self) -> Iterator[Check]:
-        """Every check; one that cannot even be made is broken, and the others go on."""
+        """Every check; one that cannot even be made is broken, and the others go on. Without a ledger those that look
+        at it, or at what follows it, are left out."""
         for name, look in (
             ("libraries", _libraries),
             ("model", lambda: [self._model()]),
             ("home", self._home),
             ("disk", lambda: [self._disk()]),
+            ("environment", lambda: [self._environment()]),
+        ):
+            yield from _tried(name, look)
+        try:
+            self.workspace.require_own_ledger()
+        except ThtError as error:
+            yield Check("ledger", "broken", error.message, error.hint)
+            return
+        for name, look in (
             ("ledger", lambda: check_ledger(self.workspace.ledger.recorder)),
             ("ledger lock", lambda: check_lock(self.workspace.ledger.recorder)),
-            ("environment", lambda: [self._environment()]),
             ("clock", lambda: [self._clock()]),
             ("views", self._views),
             ("index", self._index),
@@ -56,10 +65,7 @@ class Doctor:
             ("erasures", self._erasures),
             ("knowledge", KnowledgeChecks(self.workspace, self.reader).checks),
         ):
-            try:
-                yield from look()
-            except ThtError as error:
-                yield Check(name, "broken", error.message, error.hint)
+            yield from _tried(name, look)
 
     def _model(self) -> Check:
         """Whether the configured model could be loaded, from its files alone."""
@@ -175,7 +181,15 @@ class Doctor:
             return
         why = Purged.load(self.workspace.paths.purged).problem
         what = f"this home may hold traces of what was erased{f': {why}' if why else ''}"
-        yield Check("erasures", "warn", what, f"{'mend that; ' if why else ''}the next command that looks at the views cleans it")
+        mend = f"{'mend that; ' if why else ''}the next command that looks at the views cleans it"
+        yield Check("erasures", "warn", what, mend)
+
+
+def _tried(name: str, look: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    try:
+        yield from look()
+    except ThtError as error:
+        yield Check(name, "broken", error.message, error.hint)
 
 
 def _libraries() -> Iterator[Check]:

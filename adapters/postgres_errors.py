@@ -83,8 +83,11 @@ def explain(error: Exception, place: str) -> Unavailable:
     state = getattr(cause, "sqlstate", None) or ""
     said = " ".join(str(cause).split())
     if state in ("3F000", "42P01"):  # no such schema, no such table
-        mend = "tht config get ledger.url says where it looks; bring the server's own backup back"
-        return LedgerDamaged(f"{place} is no ledger of tht: {said}", mend)
+        mend = (
+            "look at the address first: tht config get ledger.url, THT_LEDGER_URL; if it is the right one, the"
+            " schema is gone, or changed: bring the server's own backup back"
+        )
+        return LedgerDamaged(f"{place}: this workspace's ledger is not there", mend)
     if state.startswith("XX") or "invalid page" in said:
         return LedgerDamaged(f"{place} is damaged: {said}", "restore the server's own backup, or tht restore FILE")
     if state == "55P03":

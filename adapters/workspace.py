@@ -122,7 +122,6 @@ class Workspace:
 
     def __init__(self, name: str, paths: Paths, config: Config, clock: Callable[[], datetime]) -> None:
         self.name, self.paths, self.config, self.clock = name, paths, config, clock
-        self.ledger = Ledger(open_recorder(name, config, paths.ledger), clock)
         self.open_index = OpenIndex()
         self.closers: list[Callable[[], None]] = [self.open_index.let_go]  # of what others opened for it
         # of a process that answers many: by model, as long as the workspace is open, and shared with its other ones
@@ -137,7 +136,26 @@ class Workspace:
             self.embedders.clear()
         if "file" in self.__dict__:
             self.file.close()
-        self.ledger.close()
+        if "ledger" in self.__dict__:
+            self.ledger.close()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Opened at first need, so that settings can be looked at and mended when it is out of reach."""
+        return Ledger(open_recorder(self.name, self.config, self.paths.ledger), self.clock)
+
+    def require_own_ledger(self) -> None:
+        """OtherHistory when the ledger is not the one that this home belongs to; a new home takes the one it has."""
+        ledger_id, recorded = self.ledger.recorder.ledger_id(), self.config.stored.get("ledger.id")
+        if recorded is None:
+            self.config.stored["ledger.id"] = ledger_id
+            self.config.save()
+        elif recorded != ledger_id:
+            raise OtherHistory(
+                f"the home {self.paths.folder} belongs to ledger {recorded}, but"
+                f" {self.ledger.recorder.place} is {ledger_id}",
+                "put the right one back, or open this one in a home of its own",
+            )
 
     def __enter__(self) -> Workspace:
         return self
@@ -337,24 +355,22 @@ def open_workspace(
         return _checked_history(Workspace(name, paths, Config.load(paths.config, environment), clock))
 
 
+def open_settings(home: Path, name: str, clock: Callable[[], datetime] = system_clock) -> Workspace:
+    """A workspace that is there, for its settings: nothing is asked of its ledger, which may be out of reach or another
+    one. NoHome when it is not there."""
+    paths = Paths(home / _checked(name))
+    config = Config.load(paths.config)
+    if "ledger.id" not in config.stored:
+        return open_workspace(home, name, clock)
+    return Workspace(name, paths, config, clock)
+
+
 def _checked_history(workspace: Workspace) -> Workspace:
-    config, paths = workspace.config, workspace.paths
     try:
-        ledger_id = workspace.ledger.recorder.ledger_id()
+        workspace.require_own_ledger()
     except BaseException:
         workspace.close()
         raise
-    recorded = config.stored.get("ledger.id")
-    if recorded is None:
-        config.stored["ledger.id"] = ledger_id
-        config.save()
-    elif recorded != ledger_id:
-        workspace.close()
-        place = workspace.ledger.recorder.place
-        raise OtherHistory(
-            f"the home {paths.folder} belongs to ledger {recorded}, but {place} is {ledger_id}",
-            "put the right one back, or open this one in a home of its own",
-        )
     return workspace
 
 

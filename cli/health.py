@@ -43,9 +43,8 @@ def verify_command(run: Run, ctx: click.Context, ledger_only: bool, no_index: bo
     """Four levels: ledger, views, index, invariants. Exit 0 when all hold; 1 on drift, with what mends it."""
     from adapters.health import NOT_COMPARED, Health
 
-    with run.opened() as workspace:
-        with progress(run, "replaying into a scratch copy") as moved:
-            report = Health(workspace).verify(ledger_only=ledger_only, with_index=not no_index, progress=moved)
+    with run.opened() as workspace, progress(run, "replaying into a scratch copy") as moved:
+        report = Health(workspace).verify(ledger_only=ledger_only, with_index=not no_index, progress=moved)
     compared = not no_index and not any(one.startswith(NOT_COMPARED) for one in report.notes)
     levels = "the ledger" if ledger_only else "ledger, views, invariants" + (", index" if compared else "")
     show_report(run, ctx, report, f"{levels}: all hold")
@@ -59,7 +58,7 @@ def doctor_command(run: Run, ctx: click.Context) -> None:
     """What may give trouble, and what to do about it. Exit 1 when something is broken."""
     from adapters.doctor import Doctor
 
-    with run.opened() as workspace:
+    with run.settings() as workspace:
         checks = list(Doctor(workspace, os.environ, run.reader(workspace)).checks())
     broken = [check for check in checks if check.state == "broken"]
     show(

@@ -90,6 +90,14 @@ class Run:
         self.require_whole(workspace, what)
 
     @contextmanager
+    def settings(self) -> Iterator[Workspace]:
+        """The workspace for its settings, whatever has become of its ledger; closed at the end."""
+        from adapters.workspace import open_settings
+
+        with open_settings(self.home_path, self.workspace_name) as workspace:
+            yield workspace
+
+    @contextmanager
     def opened(self, *, create: bool = False, dry_run: bool = False) -> Iterator[Workspace]:
         """The workspace, closed at the end. With `create` it is made when it is not there, and that is said; for a
         dry run it is then a passing one."""

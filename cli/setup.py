@@ -69,7 +69,7 @@ def config_command(ctx: click.Context) -> None:
 @pass_run
 def list_settings(run: Run) -> None:
     """Every setting with value, origin and meaning."""
-    with run.opened() as workspace:
+    with run.settings() as workspace:
         settings = workspace.config.listed()
         show(
             run,
@@ -101,7 +101,7 @@ def _listed(settings: Sequence[Shown]) -> RenderableType:
 @pass_run
 def get_setting(run: Run, key: str) -> None:
     """One setting's value."""
-    with run.opened() as workspace:
+    with run.settings() as workspace:
         one = workspace.config.shown(key)
         show(run, _json(one), lambda: _value(one.value))
 
@@ -113,7 +113,7 @@ def get_setting(run: Run, key: str) -> None:
 @pass_run
 def set_setting(run: Run, key: str, value: str) -> None:
     """Store a setting in the workspace's config.toml."""
-    with run.opened() as workspace:
+    with run.settings() as workspace:
         _require_person_for(run, workspace, key)
         _require_same_ledger(workspace, key, value)
         workspace.config.set(key, value)
@@ -131,7 +131,7 @@ def set_setting(run: Run, key: str, value: str) -> None:
 @pass_run
 def unset_setting(run: Run, key: str) -> None:
     """Take a setting out of config.toml, back to its default."""
-    with run.opened() as workspace:
+    with run.settings() as workspace:
         _require_person_for(run, workspace, key)
         _require_same_ledger(workspace, key, "")
         workspace.config.unset(key)

@@ -295,6 +295,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in [name for name in os.environ if name.startswith("THT_")]:
         del os.environ[name]  # what is measured is what is configured here
+    if not options.data.is_dir():
+        raise SystemExit(f"no folder of question sets: {options.data}")
     found = run(options.data, options.embedder, options.sample, lambda line: print(line, flush=True))
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)

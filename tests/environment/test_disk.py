@@ -71,7 +71,7 @@ def test_read_only_home(mounted: Callable[..., Path]) -> None:
             ran = tht(*given, *command)
             assert ran.code == 3, (command, ran)
         for command in READING:
-            assert tht(*given, *command).code in (0, 3), command
+            assert tht(*given, *command).code in ((0, 1) if command == ["doctor"] else (0, 3)), command
     finally:
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     with open_home(home) as workspace:
@@ -118,7 +118,7 @@ def test_full_disk(mounted: Callable[..., Path]) -> None:
         ran = tht(*given, *command)
         assert ran.code == 3, (command, ran)
     for command in READING:
-        assert tht(*given, *command).code in (0, 3), command
+        assert tht(*given, *command).code in ((0, 1) if command == ["doctor"] else (0, 3)), command
     ballast.unlink()
     with open_home(home) as workspace:
         assert_sound(workspace, [promise])

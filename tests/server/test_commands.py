@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -278,8 +279,31 @@ def test_a_server_that_goes_away_is_said_to_be_in_every_command(
 ) -> None:
     worked(tht)
     monkeypatch.setenv("THT_LEDGER_URL", urlunsplit(urlsplit(url)._replace(query="host=/nowhere/at/all")))
-    for command in (["registry", "list"], ["status"], ["doctor"], ["session", "open", "s9", "--question", "why?"]):
+    for command in (["registry", "list"], ["status"], ["session", "open", "s9", "--question", "why?"]):
         said = tht(*command, "--json")
         assert said.code == 3, said
         assert said.error["type"] == "LedgerUnavailable"
         assert SECRET not in said.err
+    said = tht("doctor", "--json")
+    told = {one["name"]: one for one in json.loads(said.out)["checks"]}
+    assert (said.code, told["ledger"]["state"], told["home"]["state"]) == (1, "broken", "ok"), said
+    assert "does not answer" in told["ledger"]["what"]
+
+
+def test_settings_are_looked_at_and_mended_while_the_ledger_is_out_of_reach(
+    tht: Tht, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the one way to mend an address would be an editor."""
+    worked(tht)
+    monkeypatch.delenv("THT_LEDGER_URL")
+    config = Path(os.environ["THT_HOME"]) / "default" / "config.toml"
+    right = tht.json("config", "get", "ledger.url")["value"]
+    wrong = urlunsplit(urlsplit(url)._replace(path="/nowhere"))
+    config.write_text(re.sub(r'"postgresql:[^"]*"', f'"{wrong}"', config.read_text()))
+    assert tht.refused("status", code=3) == "LedgerUnavailable"
+    assert tht.json("config", "list")["settings"]
+    assert "/nowhere" in tht.json("config", "get", "ledger.url")["value"]
+    assert tht.json("config", "set", "index.wait", "1")["value"] == 1
+    assert tht.refused("config", "set", "ledger.url", f"{wrong}-either", code=3) == "LedgerUnavailable"
+    assert tht.json("config", "set", "ledger.url", url)["value"] == right
+    assert tht.json("status")["ledger"]["position"] > 0
