@@ -30,7 +30,7 @@ FIRST_LOOK = 0.2  # seconds between two looks whether it has failed
 PATIENCE = 30.0  # seconds to find a server again that has answered before
 LONGEST_PAUSE = 2.0  # seconds between two tries, after doubling from FIRST_PAUSE
 FIRST_PAUSE = 0.05
-STILL = 60  # seconds after which a writer that stands still, as a process that was stopped, has the lock no more
+STILL = 20  # seconds that a writer may stand still, as one that was stopped, with the lock: others wait for longer
 CONNECTIONS = 4  # at most, for a ledger that is open; one is kept
 
 T = TypeVar("T")

@@ -280,8 +280,9 @@ def test_a_writer_that_stands_still_in_the_middle_lets_the_others_in(
     backend: Postgres, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a process that was stopped, or a machine that sleeps: its session ends, and it goes on once it is awake."""
+    assert postgres_connection.STILL < postgres_connection.LOCK_TIMEOUT, "the others would give up waiting"
     monkeypatch.setattr(postgres_connection, "STILL", 2)
-    monkeypatch.setattr(postgres_connection, "PATIENCE", 1.0)  # less, as it is: being stopped uses none of it up
+    monkeypatch.setattr(postgres_connection, "PATIENCE", 1.0)  # being stopped for longer uses none of it up
     slow, other = backend.reopen(), backend.reopen()
     tries: list[int] = []
 
