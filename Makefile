@@ -38,7 +38,7 @@ test: $(VENV)/.test  ## the whole test suite, with the contract on the direction
 	$(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) $(PYTEST_ARGS)
 
 test-long: $(VENV)/.test  ## kills at every single step of writing, 300 rounds of the storm, all 762 sessions on PostgreSQL, each Python at hand
-	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) tests/crash tests/faults tests/packaging tests/server $(PYTEST_ARGS)
+	CRASH_EVERY_STEP=1 $(BIN)/python -m pytest -n auto --maxprocesses $(WORKERS) --dist worksteal tests/crash tests/faults tests/packaging tests/server $(PYTEST_ARGS)
 
 lint: $(VENV)/.test  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
