@@ -20,7 +20,7 @@ from psycopg import Connection, Cursor, IsolationLevel
 from psycopg.rows import tuple_row
 from psycopg_pool import PoolTimeout
 
-from adapters.postgres_errors import begins_or_ends, passes, translated, was_refused
+from adapters.postgres_errors import begins_or_ends, is_there, passes, translated, was_refused
 from adapters.recorder import Recorder, Waiting
 from domain.errors import LedgerUnavailable
 
@@ -171,7 +171,7 @@ class Connections:
         tries = _Tries(PATIENCE)
         while True:
             try:
-                status = self.read("SELECT pg_xact_status(%s::text::xid8)", (transaction,))[0][0]
+                status = self._again(lambda: self._on_one(partial(_status_of, transaction)))
             except LedgerUnavailable as error:
                 raise _unsettled(error.message) from error
             if status is None:
@@ -207,8 +207,8 @@ class Connections:
                     if lost:
                         raise _Lost(error) from error
                     reason = self._reason(error)
-                    first = not self._answered and not begins_or_ends(reason)
-                    if reason is not error and (first or was_refused(reason)):
+                    gone = not self._answered and not begins_or_ends(reason) and not is_there(reason)
+                    if reason is not error and (gone or was_refused(reason)):
                         raise reason from error
                     tries.pause(reason, self.place)
                     self.datastore.pool.check()  # those that were idle may have been lost as well
@@ -217,6 +217,16 @@ class Connections:
         """The failure behind a wait for a connection that did not come; without one, what was raised."""
         failure = getattr(self.datastore.pool, "failure", None)
         return failure if isinstance(error.__cause__, PoolTimeout) and isinstance(failure, Exception) else error
+
+
+def _status_of(transaction: str, cursor: Cursor[Any]) -> str | None:
+    """committed, aborted, in progress; None when the server does not know any more. A number that it has not come to
+    is of a transaction of which nothing was left when it recovered: aborted."""
+    try:
+        found = cursor.execute("SELECT pg_xact_status(%s::text::xid8)", (transaction,)).fetchone()
+    except psycopg.errors.InvalidParameterValue:
+        return "aborted"
+    return found[0] if found else None
 
 
 def _unsettled(why: str) -> LedgerUnavailable:

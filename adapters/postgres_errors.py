@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 from eventsourcing.persistence import IntegrityError, PersistenceError
-from psycopg.pq import ConnStatus, PGconn, Ping
+from psycopg.pq import ConnStatus, PGconn, Ping, abc
 
 from adapters.recorder import refuse_moved
 from domain.errors import HomeNotWritable, LedgerDamaged, LedgerUnavailable, ThtError, Unavailable
@@ -67,14 +67,26 @@ def was_refused(error: Exception) -> bool:
         return False
     if found.needs_password:
         return True
-    way = {one.keyword.decode(): one.val.decode() for one in found.info if one.val is not None}
-    conninfo = psycopg.conninfo.make_conninfo("", **way | {"connect_timeout": _PATIENCE}).encode()
+    conninfo = _way(found)
     if PGconn.ping(conninfo) != Ping.OK:
         return False
     again = PGconn.connect(conninfo)
     failed = again.status != ConnStatus.OK and not begins_or_ends(again.error_message.decode(errors="replace"))
     again.finish()
     return failed and PGconn.ping(conninfo) == Ping.OK
+
+
+def is_there(error: Exception) -> bool:
+    """Whether the server of a connection that could not be made is there all the same, as one that ended it again."""
+    cause = _cause(error)
+    if not isinstance(cause, psycopg.OperationalError):
+        return False
+    return cause.sqlstate is not None or (cause.pgconn is not None and PGconn.ping(_way(cause.pgconn)) == Ping.OK)
+
+
+def _way(connection: abc.PGconn) -> bytes:
+    way = {one.keyword.decode(): one.val.decode() for one in connection.info if one.val is not None}
+    return psycopg.conninfo.make_conninfo("", **way | {"connect_timeout": _PATIENCE}).encode()
 
 
 def explain(error: Exception, place: str) -> Unavailable:

@@ -72,7 +72,7 @@ def test_a_server_that_takes_over_without_what_was_written_is_not_believed(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its transaction of the same number was somebody else's, and was committed."""
-    real, read = Connections._write_once, Connections.read
+    real = Connections._write_once
     losses = [1]
 
     def cut_off(self: Connections, work: Callable[[Any], Any], number: list[str], done: list[Any]) -> None:
@@ -83,11 +83,8 @@ def test_a_server_that_takes_over_without_what_was_written_is_not_believed(
 
         real(self, lost_then if losses else work, number, [] if losses else done)
 
-    def other(self: Connections, statement: object, parameters: Any = ()) -> list[Any]:
-        return [("committed",)] if "pg_xact_status" in str(statement) else read(self, statement, parameters)
-
     monkeypatch.setattr(Connections, "_write_once", cut_off)
-    monkeypatch.setattr(Connections, "read", other)
+    monkeypatch.setattr(postgres_connection, "_status_of", lambda *_: "committed")
     assert append(ledger, ("session/a", entered())).position == 2
     assert losses == []
     assert [one.version for one in ledger.load("session/a")] == [1, 2]
@@ -115,6 +112,23 @@ def test_a_connection_that_is_lost_inside_a_transaction_is_a_transaction_more(
     assert list(ledger.find_damage()) == []
 
 
+@pytest.mark.parametrize(("status", "told"), [(None, "may have been recorded"), ("aborted", "")])
+def test_what_the_server_does_not_know_any_more_is_said_and_what_it_never_had_is_done_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, status: str | None, told: str
+) -> None:
+    """A server that was killed recovers without the numbers of transactions that had not come to its log."""
+    recorder = ledger.recorder
+    assert isinstance(recorder, PostgresRecorder)
+    assert not recorder.connections._was_committed("99999999", lambda: True)
+    monkeypatch.setattr(postgres_connection, "_status_of", lambda *_: status)
+    if told:
+        with pytest.raises(LedgerUnavailable, match="does not know any more") as unsure:
+            recorder.connections._was_committed("7", lambda: True)
+        assert told in unsure.value.hint
+    else:
+        assert not recorder.connections._was_committed("7", lambda: True)
+
+
 def test_when_nobody_can_say_what_became_of_a_command_that_is_said(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,13 +138,13 @@ def test_when_nobody_can_say_what_became_of_a_command_that_is_said(
         real(self, *given)
         raise lost()
 
-    def away(self: Connections, statement: object, parameters: object = ()) -> list[Any]:
+    def away(*_: object) -> str:
         raise LedgerUnavailable("the server does not answer")
 
     with monkeypatch.context() as patched:
         patched.setattr(Connections, "_write_once", answer_lost)
         patched.setattr(PostgresRecorder, "select_events", lambda *_, **__: [])
-        patched.setattr(Connections, "read", away)
+        patched.setattr(postgres_connection, "_status_of", away)
         with pytest.raises(LedgerUnavailable, match="the connection was lost while") as told:
             append(ledger, ("session/b", opened("b")))
         assert "--idempotency-key" in told.value.hint

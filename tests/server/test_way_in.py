@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,28 @@ def test_who_is_refused_after_it_was_let_in_is_not_kept_waiting(guarded: str) ->
             db.execute("ALTER ROLE ada PASSWORD 's3cret'")
     assert recorder.head()[0] == 0
     recorder.close()
+
+
+def test_who_comes_for_the_first_time_while_connections_are_cut_is_let_in(database: str) -> None:
+    """The server is there: what was lost right after it was made is made again, and is no server that is away."""
+    postgres_recorder("default", database, {}).create("ledger-1")
+    stop = threading.Event()
+
+    def cut() -> None:
+        while not stop.is_set():
+            cut_connections(database)
+            time.sleep(0.004)
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        for _ in range(150):
+            recorder = postgres_recorder("default", database, {})
+            assert recorder.head()[0] == 0
+            recorder.close()
+    finally:
+        stop.set()
+        cutter.join()
 
 
 def failure(url: str) -> psycopg.OperationalError:
