@@ -19,7 +19,7 @@ from adapters.ledger_place import is_elsewhere
 from adapters.locks import WAIT, Held, alone
 from adapters.purged import Purged
 from adapters.scratch import sweep
-from adapters.sqlite import has_moved
+from adapters.sqlite import LedgerRecorder, has_moved
 from adapters.workspace import Workspace
 from domain.errors import HomeNotWritable, IndexUnavailable, ModelUnavailable, ThtError
 from domain.event import iso_utc
@@ -104,11 +104,17 @@ class Purging:
             raise HomeNotWritable(f"{staying[0]} may hold a copy: of a backup that is being made, or one left behind")
 
     def _clean_moved(self) -> None:
-        """A ledger that went to a server left its file here, closed, with the keys: nothing is in it that is not
-        there."""
-        paths = self.workspace.paths
-        for file in (paths.moved, paths.ledger):
-            if is_elsewhere(self.workspace.config) and file.exists() and has_moved(file):
+        """A ledger that went to a server left its file here, closed, with the keys. It goes only where the server has
+        all of it: one that came back at an older state may have no other copy of what it lost."""
+        if not is_elsewhere(self.workspace.config):
+            return
+        for file in (self.workspace.paths.moved, self.workspace.paths.ledger):
+            if file.exists() and has_moved(file):
+                with closing(LedgerRecorder(file)) as left:
+                    position, chain = left.head()
+                if self.workspace.ledger.recorder.chain_at(position) != chain:
+                    what = f"{file.name} has what the ledger on the server has not: see to that, then remove it"
+                    raise HomeNotWritable(what)
                 remove_database(file)
 
     def _clean_views(self) -> int:

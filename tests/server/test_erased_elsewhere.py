@@ -26,6 +26,7 @@ from adapters.serving.follow import Following
 from adapters.serving.owner import Owner
 from adapters.serving.pool import Pool
 from adapters.workspace import Workspace, open_workspace
+from domain.errors import HomeNotWritable
 from domain.propose import NewFact
 from projections.scope import Reader
 from tests.cli.conftest import Tht, hash_embedder, tht
@@ -114,7 +115,15 @@ def test_the_file_that_a_ledger_left_behind_when_it_moved_goes_with_the_first_er
     left = workspace.paths.moved
     with closing(sqlite3.connect(left)) as db:
         assert db.execute("SELECT count(*) FROM seals").fetchone() == (1,)
+    whole = left.read_bytes()
+    with closing(sqlite3.connect(left)) as db:  # as if the server had come back without the last event
+        db.execute("UPDATE head SET position = position + 1")
+        db.commit()
     with open_workspace(home, "default") as workspace:
+        with pytest.raises(HomeNotWritable, match="has what the ledger on the server has not"):
+            Erasing(workspace).erase((known,), ADA)
+        assert left.exists()
+        left.write_bytes(whole)
         Erasing(workspace).erase((known,), ADA)
     assert not left.exists()
     assert [path.name for path in home.rglob("ledger*")] == []

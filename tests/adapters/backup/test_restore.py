@@ -113,7 +113,7 @@ def test_a_longer_history_is_never_replaced(one: Workspace, home: Path, tmp_path
 
 
 def test_a_backup_takes_the_place_of_an_older_one_and_of_nothing_else(
-    one: Workspace, home: Path, tmp_path: Path
+    one: Workspace, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S-50, the other way round: what a file holds and the new backup does not is never lost."""
     nightly, later, novel = tmp_path / "nightly.zip", tmp_path / "later.zip", tmp_path / "novel.txt"
@@ -131,6 +131,13 @@ def test_a_backup_takes_the_place_of_an_older_one_and_of_nothing_else(
             with pytest.raises(AlreadyThere, match=path.name):
                 write_backup(workspace, path)
             assert path.read_bytes() == before
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("zipfile.ZipFile", refused)
+    with pytest.raises(AlreadyThere, match=r"nightly\.zip"):
+        write_backup(one, nightly)
 
 
 @pytest.mark.parametrize("sessions", [1, 3])
