@@ -114,7 +114,7 @@ def _require_superseded(workspace: Workspace, path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             held = _manifest(archive.read(_members(archive)[MANIFEST]))
     except (Refused, zipfile.BadZipFile, NotImplementedError, EOFError, OSError) as error:
-        raise AlreadyThere(f"{path} is there already, and is no backup of tht that can be read", other) from error
+        raise AlreadyThere(f"{path} is there already, and is no backup that can be read", other) from error
     if (
         held.ledger_id != workspace.ledger.recorder.ledger_id()
         or workspace.ledger.chain_at(held.position) != held.chain
